@@ -1,0 +1,91 @@
+"""A child process of the tests that dies with them, however they end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+# The kernel ends a child when the *thread* that started it ends. This one lives as long as the process, so a
+# test may start services from any thread.
+_STARTER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="child-process-starter")
+
+
+class ChildProcess:
+    """One command, started at once, in a process group of its own, its output appended to a log file.
+
+    The group keeps Ctrl-C in the terminal from the child: the fixtures end it in order. `setpriv`
+    (util-linux) has the kernel kill the child when the test process is gone without having done so.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.log = log
+        setpriv = shutil.which("setpriv")
+        guarded = [setpriv, "--pdeathsig", "KILL", "--", *command] if setpriv else list(command)
+        with log.open("ab") as output:
+            self._process = _STARTER.submit(
+                subprocess.Popen,
+                guarded,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=None if environment is None else {**os.environ, **environment},
+                cwd=folder,
+                start_new_session=True,
+            ).result()
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the id of its group."""
+        return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        """False once it has ended."""
+        return self._process.poll() is None
+
+    def wait(self, timeout_s: float) -> int:
+        """Wait for its end; returns the exit code, raises `subprocess.TimeoutExpired`."""
+        return self._process.wait(timeout_s)
+
+    def kill(self) -> None:
+        """SIGKILL to the whole group, and wait for the end."""
+        self._send(signal.SIGKILL)
+        self._process.wait()
+
+    def terminate(self, patience_s: float = 15.0) -> int:
+        """SIGTERM, and SIGKILL when that does not end it in time; returns the exit code."""
+        self._send(signal.SIGCONT)
+        self._send(signal.SIGTERM)
+        try:
+            self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        return self._process.wait()
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        self._send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self._send(signal.SIGCONT)
+
+    def log_tail(self, size: int = 3_000) -> str:
+        """The last bytes of its output."""
+        return self.log.read_bytes()[-size:].decode(errors="replace")
+
+    def _send(self, number: signal.Signals) -> None:
+        if self.runs:
+            os.killpg(self.pid, number)
