@@ -1,0 +1,65 @@
+"""What an instance may be given: one input is one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from strabo_runtime.expressions.types import Json
+
+Agents: TypeAlias = tuple[str, ...]
+"""Agent ids, in binding order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message that somebody sent to the instance. Times are milliseconds since the epoch, UTC.
+
+    `role` is the role that the sender names (None: the first `from` role it holds); `to` narrows the recipients (None:
+    as the type says); `user` is the person who acted for a human role.
+    """
+
+    id: str
+    sender: str
+    type: str
+    payload: Json
+    received_at: int
+    now: int
+    sent_at: int
+    role: str | None = None
+    to: Agents | None = None
+    in_reply_to: str | None = None
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The input that makes an instance.
+
+    `named` is what the starter asked for (role → ids). `bound` is the recorded answer of the agent directory for the roles
+    that it did not name (role → ids, as many as were found, up to what was sought). The engine checks both against `min` and
+    `max`. `message` is the starting message, whose `id` is the start's.
+    """
+
+    id: str
+    instance_id: str
+    starter: str
+    received_at: int
+    now: int
+    message: Message | None
+    named: Mapping[str, Agents]
+    bound: Mapping[str, Agents]
+
+
+@dataclass(frozen=True, slots=True)
+class TimerDue:
+    """The instance's earliest timer or debt has fallen due. `due` and `key` are those of `engine.timers.next_due`."""
+
+    id: str
+    key: str
+    due: int
+    now: int
+
+
+Input: TypeAlias = Start | Message | TimerDue

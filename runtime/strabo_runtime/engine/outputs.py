@@ -1,0 +1,105 @@
+"""What one step gives to the world, and the step itself as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from strabo_runtime.engine.inputs import Agents, Input
+from strabo_runtime.engine.instance import Change, Instance
+from strabo_runtime.expressions.types import Json
+
+Verdict = Literal["taken", "duplicate", "ignored", "deferred", "rejected", "failed"]
+RefusedBy = Literal[
+    "constraint", "unexpected", "finished", "schema", "unbound", "conflict", "stale", "unknown", "quorum", "overloaded"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why an input was refused: a value, never raised. `text` says what, where and what would be taken.
+
+    `constraints` names the violated ones in order (when `by` is `constraint`), `descriptions` their texts.
+    """
+
+    by: RefusedBy
+    text: str
+    constraints: tuple[str, ...] = ()
+    descriptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One record on a role's topic: a message for `to`, agents of `role`. One broadcast is one delivery a role."""
+
+    id: str
+    role: str
+    to: Agents
+    type: str
+    payload: Json
+    sender: str
+    sender_role: str
+    sent_at: int
+    in_reply_to: str | None = None
+    reminder_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer to the sender of one input, on the replies topic."""
+
+    id: str
+    to: str
+    kind: Literal["accepted", "rejected", "failed"]
+    in_reply_to: str
+    rejection: Rejection | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of an instance, told to its starter."""
+
+    id: str
+    to: str
+    status: Literal["success", "failure"]
+    state: str
+    result: Json
+    error: str | None
+
+
+Output: TypeAlias = Delivery | Reply | Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class MicroStep:
+    """One move inside a step: which transition (its index; None for a timer's `to`), from where, to where, and why.
+
+    `trigger` is a message type's name, `"!" + event`, `"timer:" + key`, or None for an automatic transition.
+    """
+
+    transition: int | None
+    trigger: str | None
+    source: str
+    target: str
+    logs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The whole effect of one input. `after` is `before` unless the verdict is taken (or an incident was put on it).
+
+    Byte-equal replay compares `after` and `outputs`. `changes` is what recovery applies to `before` to get `after`.
+    """
+
+    input: Input
+    verdict: Verdict
+    before: Instance | None
+    after: Instance | None
+    micro_steps: tuple[MicroStep, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    rejection: Rejection | None = None
+    error: str | None = None
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
