@@ -1,0 +1,35 @@
+"""What may be wrong with a record.
+
+WireError
+├── Undecodable          the bytes are not such a record: who wrote them must act; dead-letter them
+│   └── UnknownSchema    a newer version wrote them: upgrade this process, do not skip the record
+└── Unencodable          a value does not fit its field: a bug of the caller
+"""
+
+from __future__ import annotations
+
+
+class WireError(Exception):
+    """The root of this package's errors."""
+
+
+class Undecodable(WireError):  # noqa: N818 - it is named for what the bytes are
+    """The bytes are not a record of the kind that was asked for."""
+
+
+class UnknownSchema(Undecodable):
+    """The bytes name a schema that this version does not have.
+
+    `fingerprint` is its CRC-64-AVRO, as in the bytes.
+    """
+
+    def __init__(self, fingerprint: bytes, wanted: str) -> None:
+        super().__init__(
+            f"a record that should be {wanted} was written with the unknown schema {fingerprint.hex()}: "
+            "a newer version of Strabo wrote it, upgrade this process"
+        )
+        self.fingerprint = fingerprint
+
+
+class Unencodable(WireError):  # noqa: N818 - it is named for what the record is
+    """A record holds a value that its schema does not take."""
