@@ -324,7 +324,7 @@ class Machine:
     table: Mapping[tuple[str, str | None], tuple[Transition, ...]]
     constraints: tuple[Constraint, ...]
     deadline: TimerSpec | None
-    labels: Mapping[str, Expression]
+    labels: Mapping[str, Template]
     result: Mapping[str, Template]
     unexpected: Unexpected
     limits: Limits
