@@ -1,0 +1,1 @@
+"""The runtime of Strabo: language, engine, simulator, worker and the command line."""

@@ -1,0 +1,1 @@
+"""The command `strabo`, one module a group of verbs; heavy imports wait until a verb needs them."""

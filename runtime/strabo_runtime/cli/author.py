@@ -1,0 +1,170 @@
+"""Verbs for who writes protocols: verify, test, simulate, diagram, models. They need no Kafka."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strabo_runtime.cli.failures import FINDING, fail
+from strabo_runtime.cli.options import Format, Output
+
+if TYPE_CHECKING:
+    from strabo_runtime.engine.machine import Machine
+    from strabo_runtime.language import Loaded
+    from strabo_runtime.language.diagnostics import Diagnostic
+
+File = Annotated[Path, typer.Argument(help="A protocol file (YAML).", show_default=False)]
+Files = Annotated[list[Path], typer.Argument(help="Protocol files (YAML).", show_default=False)]
+Target = Annotated[Path | None, typer.Option("--to", help="Write to this file instead of the terminal.")]
+
+
+class Picture(enum.StrEnum):
+    """What `strabo diagram` draws."""
+
+    mermaid = "mermaid"
+    dot = "dot"
+    svg = "svg"
+
+
+def verify(files: Files, output: Output = Format.text) -> None:
+    """Load protocol files and check their structure. Exit 0: nothing found; 1: a finding; 2: a file cannot be read."""
+    from strabo_runtime.language import check_structure
+
+    findings: list[Diagnostic] = []
+    sources: dict[str, str] = {}
+    for file in files:
+        loaded = _load(file)
+        sources[str(file)] = loaded.source
+        found = list(loaded.diagnostics)
+        if loaded.definition is not None:
+            machine = _machine(loaded)
+            found += check_structure(machine, loaded.definition)
+            if not found and output is Format.text:
+                typer.echo(
+                    f"{file}: {machine.name} {machine.version}: {len(machine.states)} states, "
+                    f"{len(machine.transitions)} transitions, {len(machine.constraints)} constraints: nothing found"
+                )
+        findings += found
+    _print_findings(findings, sources, output)
+    if findings:
+        raise typer.Exit(FINDING)
+
+
+def test(
+    files: Annotated[list[Path], typer.Argument(help="Scenario files (X.test.yaml), or the protocols beside them.", show_default=False)],
+    output: Output = Format.text,
+) -> None:
+    """Run a protocol's scenarios on the engine with a simulated clock. Exit 1 when one fails."""
+    from strabo_runtime.simulator import render_report, run_file
+
+    failed = False
+    reports = []
+    for file in files:
+        report = run_file(_scenario_file(file))
+        reports.append(report)
+        failed = failed or not report.passed
+        if output is Format.text:
+            typer.echo(render_report(report))
+    if output is Format.json:
+        _echo_json([report.to_json() for report in reports])
+    if failed:
+        raise typer.Exit(FINDING)
+
+
+def simulate(
+    file: File,
+    runs: Annotated[int, typer.Option(min=1, help="How many instances to play.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed plays the same runs.")] = 1,
+    output: Output = Format.text,
+) -> None:
+    """Play a protocol with agents that send random valid messages, and report how its instances end."""
+    from strabo_runtime.simulator import play, render_play
+
+    report = play(_loaded_machine(file), runs=runs, seed=seed)
+    if output is Format.json:
+        _echo_json(report.to_json())
+    else:
+        typer.echo(render_play(report))
+
+
+def diagram(
+    file: File,
+    picture: Annotated[Picture, typer.Option("--format", "-f", help="What to draw.")] = Picture.mermaid,
+    to: Target = None,
+) -> None:
+    """Draw a protocol's states and transitions from the table that the engine runs."""
+    from strabo_runtime.diagram import to_dot, to_mermaid, to_svg
+
+    draw = {Picture.mermaid: to_mermaid, Picture.dot: to_dot, Picture.svg: to_svg}[picture]
+    _write(draw(_loaded_machine(file)), to)
+
+
+def models(file: File, to: Target = None) -> None:
+    """Write pydantic models of a protocol's payloads, for agents to import."""
+    from strabo_runtime.models import python_models
+
+    machine = _loaded_machine(file)
+    _write(python_models(machine, machine.environment.types), to)
+
+
+def _load(file: Path) -> Loaded:
+    from strabo_runtime.language import load_file
+
+    return load_file(file)
+
+
+def _machine(loaded: Loaded) -> Machine:
+    from strabo_runtime.language import compile_protocol
+
+    assert loaded.definition is not None
+    return compile_protocol(loaded.definition)
+
+
+def _loaded_machine(file: Path) -> Machine:
+    """The compiled protocol of a file; its errors are printed as findings."""
+    loaded = _load(file)
+    if loaded.definition is None:
+        _print_findings(list(loaded.diagnostics), {str(file): loaded.source}, Format.text)
+        raise typer.Exit(FINDING)
+    return _machine(loaded)
+
+
+def _scenario_file(file: Path) -> Path:
+    if file.name.endswith((".test.yaml", ".test.yml")):
+        return file
+    beside = file.with_suffix("").with_suffix(".test.yaml")
+    if not beside.exists():
+        fail(f"{file} has no scenarios: {beside} does not exist")
+    return beside
+
+
+def _print_findings(findings: list[Diagnostic], sources: dict[str, str], output: Format) -> None:
+    from strabo_runtime.language.diagnostics import render
+
+    if output is Format.json:
+        _echo_json([finding.to_json() for finding in findings])
+        return
+    for finding in findings:
+        typer.echo(render(finding, sources.get(finding.span.file, "")), err=True)
+    if findings:
+        errors = sum(finding.severity == "error" for finding in findings)
+        typer.echo(f"{errors} error(s), {len(findings) - errors} warning(s)", err=True)
+
+
+def _write(text: str, to: Path | None) -> None:
+    if to is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        to.write_text(text, encoding="utf-8")
+    except OSError as error:
+        fail(f"cannot write {to}: {error.strerror}")
+
+
+def _echo_json(value: object) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,54 @@
+"""The entry point of `strabo`: every verb in its place, every error in one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from strabo_runtime.cli import agents, author, demo, dev, instances, operate, protocols, run, topics
+from strabo_runtime.cli.failures import report
+
+app = typer.Typer(
+    name="strabo",
+    help="Declarative interaction protocols between agents, over Kafka.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+app.command("demo")(demo.demo)
+app.command("dev")(dev.dev)
+for verb in (author.verify, author.test, author.simulate, author.diagram, author.models):
+    app.command()(verb)
+for verb in (operate.start, operate.send, operate.replay):
+    app.command()(verb)
+app.add_typer(protocols.app, name="protocols")
+app.add_typer(agents.app, name="agents")
+app.add_typer(instances.app, name="instances")
+app.add_typer(run.app, name="run")
+app.add_typer(topics.app, name="topics")
+
+
+@app.command()
+def version() -> None:
+    """Print the installed version."""
+    from importlib.metadata import version as installed
+
+    typer.echo(f"strabo {installed('strabo')}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and exit with its code: 0 fine, 1 a finding, 2 wrong use, 3 unreachable, 130 interrupted."""
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=list(arguments) if arguments is not None else None, prog_name="strabo", standalone_mode=False)
+    except BaseException as error:
+        sys.exit(report(error))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Options that many verbs share, and the settings that they make."""
+
+from __future__ import annotations
+
+import enum
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strabo_runtime.cli.failures import fail
+
+if TYPE_CHECKING:
+    from strabo_topics.settings import KafkaSettings
+
+
+class Format(enum.StrEnum):
+    """How a command prints its answer."""
+
+    text = "text"
+    json = "json"
+
+
+Output = Annotated[Format, typer.Option("-o", "--output", help="How to print: text for people, json for tools.")]
+Namespace = Annotated[
+    str | None, typer.Option("--namespace", help="Prefix of every topic; STRABO_NAMESPACE, else `strabo`.")
+]
+Bootstrap = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-servers",
+        help="Where Kafka is; STRABO_KAFKA_BOOTSTRAP_SERVERS, else 127.0.0.1:9092 (where `strabo dev` listens).",
+    ),
+]
+
+
+def kafka_settings(namespace: str | None, bootstrap: str | None) -> KafkaSettings:
+    """The Kafka settings of the environment, with what the command line says instead.
+
+    Raises:
+        SettingsError: a setting of the environment has a value that cannot be.
+    """
+    from strabo_topics.settings import KafkaSettings
+
+    overrides: dict[str, Any] = {}
+    if namespace is not None:
+        overrides["namespace"] = namespace
+    if bootstrap is not None:
+        overrides["kafka_bootstrap_servers"] = bootstrap
+    return KafkaSettings.load(**overrides)
+
+
+def read_json(text: str, what: str) -> Any:
+    """JSON from the command line, or from a file when it begins with `@`.
+
+    Raises:
+        CommandError: the file cannot be read, or the text is not JSON.
+    """
+    if text.startswith("@"):
+        path = Path(text[1:])
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            fail(f"{what}: cannot read {path}: {getattr(error, 'strerror', None) or error}")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        fail(f"{what} is not JSON ({error}); give JSON text, or @FILE")
+
+
+def read_roles(given: list[str]) -> dict[str, tuple[str, ...]]:
+    """`Role=agent1,agent2` options as a map of role to agents.
+
+    Raises:
+        CommandError: an option has no role or no agent, or a role is named twice.
+    """
+    roles: dict[str, tuple[str, ...]] = {}
+    for option in given:
+        role, _, agents = option.partition("=")
+        ids = tuple(agent.strip() for agent in agents.split(",") if agent.strip())
+        if not role or not ids:
+            fail(f"--role {option!r}: write ROLE=AGENT[,AGENT...]")
+        if role in roles:
+            fail(f"--role names {role!r} twice; write all its agents in one: {role}=A,B")
+        roles[role] = ids
+    return roles

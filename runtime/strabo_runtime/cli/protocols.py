@@ -1,0 +1,80 @@
+"""`strabo protocols`: publish definitions, list what is published."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strabo_runtime.cli.failures import FINDING
+from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings
+
+if TYPE_CHECKING:
+    from strabo_topics.settings import KafkaSettings
+
+app = typer.Typer(help="Publish protocols, and list what is published.", no_args_is_help=True)
+
+
+@app.command()
+def publish(
+    files: Annotated[list[Path], typer.Argument(help="Protocol files (YAML).", show_default=False)],
+    namespace: Namespace = None,
+    bootstrap: Bootstrap = None,
+) -> None:
+    """Check protocols and make them known to workers and agents. A published name@version never changes its content."""
+    from strabo_runtime.language import load_file
+    from strabo_runtime.language.diagnostics import render
+
+    settings = kafka_settings(namespace, bootstrap)
+    loaded = []
+    broken = False
+    for file in files:
+        protocol = load_file(file)
+        for diagnostic in protocol.diagnostics:
+            typer.echo(render(diagnostic, protocol.source), err=True)
+        broken = broken or protocol.machine is None
+        loaded.append(protocol)
+    if broken:
+        typer.echo("strabo: nothing was published", err=True)
+        raise typer.Exit(FINDING)
+
+    from strabo_runtime.publishing import publish_machine
+
+    async def publish_all() -> None:
+        for file, protocol in zip(files, loaded, strict=True):
+            assert protocol.machine is not None
+            new = await publish_machine(settings, protocol.machine, protocol.source)
+            typer.echo(
+                f"{protocol.machine.name} {protocol.machine.version} ({protocol.machine.hash}) "
+                f"{'published' if new else 'is published already'} from {file}"
+            )
+
+    asyncio.run(publish_all())
+
+
+@app.command("list")
+def list_protocols(output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None) -> None:
+    """List the published protocols."""
+    settings = kafka_settings(namespace, bootstrap)
+    definitions = sorted(asyncio.run(_read(settings)), key=lambda row: (row["protocol"], row["version"]))
+    if output is Format.json:
+        import orjson
+
+        typer.echo(orjson.dumps(definitions, option=orjson.OPT_INDENT_2).decode())
+        return
+    for row in definitions:
+        state = "  withdrawn" if row["withdrawn"] else ""
+        typer.echo(f"{row['protocol']}  {row['version']}  {row['hash']}{state}")
+    if not definitions:
+        typer.echo("no protocol is published; publish one with: strabo protocols publish FILE")
+
+
+async def _read(settings: KafkaSettings) -> list[dict[str, object]]:
+    from strabo_topics.definitions import read_definitions
+
+    return [
+        {"protocol": item.name, "version": item.version, "hash": item.hash, "withdrawn": item.withdrawn}
+        for item in (await read_definitions(settings)).values()
+    ]

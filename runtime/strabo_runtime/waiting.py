@@ -1,0 +1,105 @@
+"""What a running instance waits for, from whom and since when, read off the protocol's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from strabo_runtime.engine.instance import Instance
+from strabo_runtime.engine.machine import EventTrigger, Machine, MessageTrigger, Transition
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """One thing that would move the instance. Times are milliseconds since the epoch, UTC.
+
+    `owed` is true when the state `expects` it from these agents; `due` is when their debt lapses, or the timer fires.
+    """
+
+    what: str
+    agents: tuple[str, ...]
+    owed: bool
+    since: int
+    due: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The answer on one screen. `deadline` is the instance's own, None without one."""
+
+    awaited: tuple[Awaited, ...]
+    deadline: int | None
+    likely_cause: str
+    advice: str
+
+
+def waiting(machine: Machine, instance: Instance, now: int) -> Waiting:
+    """What `instance` waits for at `now`, the most pressing first."""
+    awaited = tuple(_debts(machine, instance)) + tuple(_messages(machine, instance)) + tuple(_timers(instance))
+    deadline = next((timer.due for timer in instance.timers if timer.key == "deadline"), None)
+    cause, advice = _diagnosis(instance, awaited, now)
+    return Waiting(awaited, deadline, cause, advice)
+
+
+def _debts(machine: Machine, instance: Instance) -> Iterator[Awaited]:
+    expects = machine.states[instance.state].expects
+    for index, expectation in enumerate(expects):
+        debts = [debt for debt in instance.pending if debt.expectation == index]
+        if debts:
+            dues = [debt.due for debt in debts if debt.due is not None]
+            yield Awaited(
+                what=" or ".join(expectation.messages),
+                agents=tuple(debt.agent for debt in debts),
+                owed=True,
+                since=min(debt.since for debt in debts),
+                due=min(dues) if dues else None,
+            )
+
+
+def _messages(machine: Machine, instance: Instance) -> Iterator[Awaited]:
+    """Messages that the state takes and nobody owes, in document order."""
+    owed = {message for e in machine.states[instance.state].expects for message in e.messages}
+    told: set[str] = set()
+    for transition in machine.transitions:
+        if not _leaves(transition, instance.state):
+            continue
+        for trigger in transition.triggers:
+            if isinstance(trigger, EventTrigger) or trigger.message in owed or trigger.message in told:
+                continue
+            told.add(trigger.message)
+            yield Awaited(trigger.message, _senders(machine, instance, trigger), owed=False, since=instance.now, due=None)
+
+
+def _timers(instance: Instance) -> Iterator[Awaited]:
+    for timer in sorted(instance.timers, key=lambda timer: (timer.due, timer.order)):
+        name = timer.key.removeprefix("timer:")
+        what = {"timeout": "the state's timeout", "deadline": "the deadline"}.get(name, f"timer {name}")
+        yield Awaited(what, (), owed=False, since=instance.now, due=timer.due)
+
+
+def _leaves(transition: Transition, state: str) -> bool:
+    return not transition.sources or state in transition.sources
+
+
+def _senders(machine: Machine, instance: Instance, trigger: MessageTrigger) -> tuple[str, ...]:
+    roles = (trigger.role,) if trigger.role is not None else machine.messages[trigger.message].senders
+    return tuple(dict.fromkeys(agent for role in roles for agent in instance.roles.get(role, ())))
+
+
+def _diagnosis(instance: Instance, awaited: tuple[Awaited, ...], now: int) -> tuple[str, str]:
+    if instance.status != "running":
+        return f"it has ended: {instance.status}", "nothing"
+    if instance.incidents:
+        last = instance.incidents[-1]
+        return f"the step of input {last.input_id} failed: {last.reason}", "mend the cause, then send the input again"
+    debts = [item for item in awaited if item.owed]
+    if debts:
+        who = ", ".join(agent for item in debts for agent in item.agents)
+        return f"{who} has not answered yet", f"see that {who} runs: strabo agents list"
+    overdue = [item for item in awaited if item.due is not None and item.due < now]
+    if overdue:
+        return f"{overdue[0].what} is due and has not fired", "see that a worker runs and reaches Kafka: strabo run worker"
+    messages = [item for item in awaited if not item.agents == () or item.due is None]
+    if messages and messages[0].agents:
+        return f"nobody has sent {messages[0].what} yet", "wait, or send it: strabo send"
+    return "it waits for time to pass", "wait"
