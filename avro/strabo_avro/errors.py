@@ -1,6 +1,6 @@
 """What may be wrong with a record.
 
-WireError
+AvroError
 ├── Undecodable          the bytes are not such a record: who wrote them must act; dead-letter them
 │   └── UnknownSchema    a newer version wrote them: upgrade this process, do not skip the record
 └── Unencodable          a value does not fit its field: a bug of the caller
@@ -9,11 +9,11 @@ WireError
 from __future__ import annotations
 
 
-class WireError(Exception):
+class AvroError(Exception):
     """The root of this package's errors."""
 
 
-class Undecodable(WireError):  # noqa: N818 - it is named for what the bytes are
+class Undecodable(AvroError):  # noqa: N818 - it is named for what the bytes are
     """The bytes are not a record of the kind that was asked for."""
 
 
@@ -31,5 +31,5 @@ class UnknownSchema(Undecodable):
         self.fingerprint = fingerprint
 
 
-class Unencodable(WireError):  # noqa: N818 - it is named for what the record is
+class Unencodable(AvroError):  # noqa: N818 - it is named for what the record is
     """A record holds a value that its schema does not take."""
