@@ -13,7 +13,7 @@ class AvroError(Exception):
     """The root of this package's errors."""
 
 
-class Undecodable(AvroError):  # noqa: N818 - it is named for what the bytes are
+class Undecodable(AvroError):
     """The bytes are not a record of the kind that was asked for."""
 
 
@@ -31,5 +31,5 @@ class UnknownSchema(Undecodable):
         self.fingerprint = fingerprint
 
 
-class Unencodable(AvroError):  # noqa: N818 - it is named for what the record is
+class Unencodable(AvroError):
     """A record holds a value that its schema does not take."""

@@ -25,17 +25,17 @@ class SettingsError(TopicsError):
         self.lines = tuple(lines)
 
 
-class BrokerUnreachable(TopicsError):  # noqa: N818 - it is named for what is the case
+class BrokerUnreachable(TopicsError):
     """No broker answers at the configured addresses."""
 
 
-class TopicsRefused(TopicsError):  # noqa: N818 - it is named for what happened
+class TopicsRefused(TopicsError):
     """Topics are there that differ from the declared ones in what cannot be changed."""
 
 
-class BrokerRefused(TopicsError):  # noqa: N818 - it is named for what happened
+class BrokerRefused(TopicsError):
     """The broker answered a request about topics with an error."""
 
 
-class VersionConflict(TopicsError):  # noqa: N818 - it is named for what is the case
+class VersionConflict(TopicsError):
     """A name and version that stands for one protocol text was to be given to another."""
