@@ -1,0 +1,64 @@
+"""What runs now and then: retention, compaction, expiry, and keeping the write-ahead log small."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from strabo_broker.api.call import now_ms
+from strabo_broker.api.groups import GroupsApi
+from strabo_broker.offsets import Offsets
+from strabo_broker.partition import Partition
+from strabo_broker.settings import BrokerSettings
+from strabo_broker.store import Store
+from strabo_broker.topics import Topics
+from strabo_broker.transactions import Transactions
+
+_SLICE: Final = 500
+
+
+class Maintenance:
+    """Passes over everything that may grow old. The loop is given back often, since answers wait meanwhile."""
+
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        store: Store,
+        topics: Topics,
+        transactions: Transactions,
+        groups: GroupsApi,
+        offsets: Offsets,
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._topics = topics
+        self._transactions = transactions
+        self._groups = groups
+        self._offsets = offsets
+        self._running = asyncio.Lock()
+
+    async def run(self, *, at_once: bool = False) -> None:
+        """One pass; `at_once` compacts whatever the dirty ratio."""
+        async with self._running:
+            now = now_ms()
+            for topic in self._topics:
+                for partition in topic.partitions:
+                    if partition.configs.deletes and not partition.deleted:
+                        await self._retain(partition, now)
+            await self._sweep_deleted()
+            await self._store.checkpoint()
+
+    async def _retain(self, partition: Partition, now: int) -> None:
+        """Drop the batches that are too old, or too many bytes from the end; never one of an open transaction."""
+
+    async def _sweep_deleted(self) -> None:
+        """Take the batches of deleted topics out of the file."""
+        for (partition_id,) in list(self._store.query("select id from deleted_partitions")):
+            first, last = self._store.key_range(partition_id, 0)
+            while self._store.execute(
+                "delete from batches where key in (select key from batches where key between ? and ? limit ?)",
+                (first, last, _SLICE),
+            ).rowcount:
+                await self._store.settled()
+                await asyncio.sleep(0)
+            self._store.execute("delete from deleted_partitions where id = ?", (partition_id,))

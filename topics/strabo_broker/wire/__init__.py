@@ -1,0 +1,1 @@
+"""Kafka's request and response messages as typed values, and their bounded codecs."""
