@@ -13,6 +13,9 @@ from typing import Any, Protocol, TypeVar
 import aiokafka
 import confluent_kafka
 from aiokafka.errors import KafkaError as AiokafkaError
+from aiokafka.errors import ProducerFenced
+
+from tests.contracts.wire import Code
 
 PATIENCE_S = 30.0
 Result = TypeVar("Result")
@@ -46,7 +49,9 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except AiokafkaError as error:
-        raise RefusedError(error.errno, str(error)) from error
+        # aiokafka makes up an error without a code of its own for a fenced producer.
+        code = Code.PRODUCER_FENCED if isinstance(error, ProducerFenced) else error.errno
+        raise RefusedError(code, str(error)) from error
     except confluent_kafka.KafkaException as error:
         raise RefusedError(error.args[0].code(), error.args[0].str()) from error
 

@@ -12,7 +12,7 @@ from aiokafka.admin.config_resource import ConfigResourceType
 from aiokafka.protocol.admin import AlterConfigsRequest, DescribeConfigsRequest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from tests.contracts.clients import refusals, RefusedError, wait_for
+from tests.contracts.clients import RefusedError, refusals, wait_for
 from tests.contracts.wire import Code, Wire, create_topic
 from tests.support.services import BrokerService
 

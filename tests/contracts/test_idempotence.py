@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,9 +13,16 @@ from tests.contracts.wire import Code, Log, Wire, batch, create_topic
 
 
 def new_producer_id(wire: Wire) -> int:
-    answer = wire.ask(InitProducerIdRequest(None, 60_000))
-    assert (answer.error_code, answer.producer_epoch) == (Code.NONE, 0)
-    return int(answer.producer_id)
+    """An id; Apache Kafka answers "loading" while it fetches its next block of ids."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        answer = wire.ask(InitProducerIdRequest(None, 60_000))
+        if answer.error_code == Code.NONE:
+            assert answer.producer_epoch == 0
+            return int(answer.producer_id)
+        assert answer.error_code == Code.COORDINATOR_LOAD_IN_PROGRESS
+        time.sleep(0.02)
+    raise TimeoutError("no producer id")
 
 
 class Producer:

@@ -21,6 +21,7 @@ from aiokafka.protocol.admin import (
     ApiVersionResponse_v0,
     CreateTopicsRequest,
     DeleteTopicsRequest,
+    DescribeGroupsRequest,
 )
 from aiokafka.protocol.api import Request
 from aiokafka.protocol.coordination import FindCoordinatorRequest
@@ -297,11 +298,13 @@ def topic_metadata(wire: Wire, names: list[str] | None) -> dict[str, tuple[int, 
 
 
 def wait_for_topic(wire: Wire, name: str) -> None:
-    """Apache Kafka answers before the topic has a leader: wait for it, as every client does."""
+    """Wait until every partition is led: Apache Kafka answers the creation before that, and clients try again."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        answer = wire.ask(MetadataRequest([name], False)).to_object()["topics"][0]
-        if answer["error_code"] == 0 and all(part["error_code"] == 0 for part in answer["partitions"]):
+        code, partitions = topic_metadata(wire, [name])[name]
+        if code == Code.NONE and all(
+            Log(wire, name, one).offset(LATEST)[0] == Code.NONE for one in partitions
+        ):
             return
         time.sleep(0.01)
     raise TimeoutError(f"topic {name} has no leader")
@@ -311,7 +314,13 @@ def find_coordinator(wire: Wire, key: str, kind: int) -> None:
     """Wait for the coordinator of a group or a transactional id, whose topic may have to be made first."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        if wire.ask(FindCoordinatorRequest(key, kind)).error_code == Code.NONE:
+        found = wire.ask(FindCoordinatorRequest(key, kind)).error_code == Code.NONE
+        if found and (kind != GROUP_COORDINATOR or group_description(wire, key)[0] == Code.NONE):
             return
         time.sleep(0.02)
     raise TimeoutError(f"no coordinator for {key}")
+
+
+def group_description(wire: Wire, group: str) -> tuple[Any, ...]:
+    """Error code, id, state, protocol type, protocol and members of a group."""
+    return tuple(wire.ask(DescribeGroupsRequest([group])).groups[0])
