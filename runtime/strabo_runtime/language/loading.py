@@ -1,0 +1,52 @@
+"""Loads protocols: every pass over a file's text, and all of its errors in one go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from strabo_runtime.engine.machine import Machine
+from strabo_runtime.language.compiler import check_and_compile
+from strabo_runtime.language.definition import ProtocolDefinition
+from strabo_runtime.language.diagnostics import Diagnostic, Reporter
+from strabo_runtime.language.errors import UnreadableFileError
+from strabo_runtime.language.parser import parse
+from strabo_runtime.language.source import read
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of loading a file. `definition` and `machine` are None where `diagnostics` holds an error."""
+
+    source: str
+    definition: ProtocolDefinition | None
+    diagnostics: tuple[Diagnostic, ...]
+    machine: Machine | None
+
+
+def load(source: str, *, filename: str) -> Loaded:
+    """Reads, checks and compiles a text, which diagnostics call `filename`. Never raises for bad text."""
+    reporter = Reporter()
+    definition: ProtocolDefinition | None = None
+    machine: Machine | None = None
+    root = read(source, filename=filename, reporter=reporter)
+    if root is not None:
+        definition = parse(root, source=source, filename=filename, reporter=reporter)
+    if definition is not None:
+        machine = check_and_compile(definition, reporter)
+    diagnostics = reporter.diagnostics
+    return Loaded(source, definition if machine is not None else None, diagnostics, machine)
+
+
+def load_file(path: Path | str) -> Loaded:
+    """Loads a file of UTF-8 text. Raises UnreadableFileError where it cannot be read."""
+    try:
+        source = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(
+            f"{path}: not UTF-8 text (byte {error.start}); save the file as UTF-8"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UnreadableFileError(f"{path}: cannot be read: {reason[:1].lower()}{reason[1:]}") from error
+    return load(source, filename=str(path))

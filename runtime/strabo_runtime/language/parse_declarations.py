@@ -1,0 +1,380 @@
+"""Parses what a protocol declares: participants, types, message types, events, variables, labels, result, limits."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from strabo_runtime.engine.machine import BUILT_IN_EVENTS, Limits, PlayedBy, Unexpected
+from strabo_runtime.expressions.types import ANY, Record
+from strabo_runtime.language.definition import (
+    AddresseeSyntax,
+    EventDefinition,
+    MessageDefinition,
+    Name,
+    RoleDefinition,
+    TypeDefinition,
+    TypeSyntax,
+    ValueDefinition,
+    VariableDefinition,
+)
+from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode
+from strabo_runtime.language.shape import IDENTIFIER, LABEL, Fields, Shape
+from strabo_runtime.language.types import BUILT_IN_TYPES, read_type
+
+_PLAYED_BY: tuple[PlayedBy, ...] = ("agent", "engine", "human")
+UNEXPECTED: tuple[Unexpected, ...] = ("reject", "ignore")
+LATER_UNEXPECTED: Final = {"defer": "messages are taken or refused at once"}
+
+RESERVED_NAMES: Final = (
+    *("message", "event", "child", "starting", "now", "instance", "roles", "pending", "children"),
+    # CEL's own words (language definition, section "Syntax") and the names of its types.
+    *(
+        "in",
+        "true",
+        "false",
+        "null",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+    ),
+    *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    *(
+        "bool",
+        "bytes",
+        "double",
+        "int",
+        "list",
+        "map",
+        "null_type",
+        "string",
+        "type",
+        "uint",
+        "dyn",
+        "google",
+    ),
+)
+
+_ADDRESSEE = re.compile(r"\s*(?P<role>[^\s\[\]]+)(?:\[(?P<reach>all|any)\])?\s*")
+_SIZE = re.compile(r"(\d+) ?(KiB|MiB)")
+_FACTORS = {"KiB": 1024, "MiB": 1024 * 1024}
+
+
+class DeclarationParser:
+    """Reads declarations; what cannot be read is reported and left out."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._reporter = shape.reporter
+
+    # -- participants -------------------------------------------------------------------------------------------
+
+    def participants(self, node: Node | None) -> tuple[RoleDefinition, ...]:
+        """`participants`."""
+        seen: dict[str, Name] = {}
+        roles: list[RoleDefinition] = []
+        for item in self._shape.items(node, "`participants`", empty=False):
+            role = self._role(item)
+            if role is not None and self._shape.unique(role.name, seen, "role"):
+                roles.append(role)
+        return tuple(roles)
+
+    def _role(self, node: Node) -> RoleDefinition | None:
+        allowed = (
+            "name",
+            "description",
+            "played_by",
+            "count",
+            "min",
+            "max",
+            "capabilities",
+            "multiplicity",
+            "open",
+        )
+        fields = self._shape.fields(node, "a participant", allowed, required=("name",))
+        name = None if fields is None else self._shape.name(fields.get("name"), "the name of a role")
+        if fields is None or name is None:
+            return None
+        played_by = self._shape.choice(fields.get("played_by"), "`played_by`", _PLAYED_BY) or "agent"
+        capabilities = tuple(
+            text
+            for item in self._shape.items(fields.get("capabilities"), "`capabilities`")
+            if (text := self._shape.text(item, "a capability")) is not None
+        )
+        is_open = fields.get("open")
+        if self._shape.boolean(is_open, "`open`") and is_open is not None:
+            self._reporter.error(
+                "not-supported-yet",
+                is_open.span,
+                "`open: true` is not supported yet: agents are bound at the start",
+            )
+        if played_by != "agent":
+            self._refuse_directory_keys(fields, played_by)
+        count, minimum, maximum = self._bounds(fields)
+        description = self._shape.text(fields.get("description"), "`description`") or ""
+        return RoleDefinition(name, description, played_by, count, minimum, maximum, capabilities)
+
+    def _refuse_directory_keys(self, fields: Fields, played_by: PlayedBy) -> None:
+        bounds = ("min", "max", "multiplicity") if played_by == "engine" else ()
+        for key in ("capabilities", "count", "open", *bounds):
+            place = fields.key(key)
+            if place is not None:
+                self._reporter.error(
+                    "bad-combination",
+                    place.span,
+                    f"`{key}` is for roles that agents play; this one is played by `{played_by}`",
+                    expected="`played_by: agent`, or the key removed",
+                )
+
+    def _bounds(self, fields: Fields) -> tuple[int | ScalarNode | None, int, int | None]:
+        """`count`, `min` and `max` with their defaults (language, "Participants")."""
+        count = self._count(fields.get("count"))
+        minimum = self._shape.integer(fields.get("min"), "`min`", 0)
+        maximum = self._shape.integer(fields.get("max"), "`max`", 1)
+        multiplicity = self._shape.choice(
+            fields.get("multiplicity"), "`multiplicity`", ("multiple", "single")
+        )
+        unbounded = multiplicity == "multiple"
+        if unbounded and fields.get("max") is not None:
+            self._contradiction(
+                fields, "multiplicity", "`multiplicity: multiple` means that there is no `max`"
+            )
+        if isinstance(count, ScalarNode) and None in (fields.get("min"), fields.get("max")) and not unbounded:
+            self._reporter.error(
+                "not-supported-yet",
+                count.span,
+                "`count` as an expression is not supported yet without `min` and `max`",
+                expected="`min: …` and `max: …` beside it",
+            )
+            return count, 1, None
+        fixed = count if isinstance(count, int) else None
+        least = minimum if minimum is not None else 1 if fixed is None or unbounded else fixed
+        most = None if unbounded else maximum if maximum is not None else 1 if fixed is None else fixed
+        if fixed is not None and most is not None and fixed > most:
+            self._contradiction(fields, "count", f"`count` is {fixed} and `max` is {most}")
+        elif fixed is not None and fixed < least:
+            self._contradiction(fields, "count", f"`count` is {fixed} and `min` is {least}")
+        elif most is not None and least > most:
+            default = "" if fields.get("max") is not None else " (the default)"
+            self._contradiction(fields, "min", f"`min` is {least} and `max` is {most}{default}")
+        return count, least, most
+
+    def _contradiction(self, fields: Fields, key: str, message: str) -> None:
+        node = fields.get(key)
+        self._reporter.error(
+            "bad-bounds",
+            fields.node.span if node is None else node.span,
+            message,
+            expected="min ≤ count ≤ max",
+        )
+
+    def _count(self, node: Node | None) -> int | ScalarNode | None:
+        scalar = self._shape.scalar(node, "`count`", "a number or an expression")
+        if scalar is None or isinstance(scalar.value, str):
+            return scalar
+        return self._shape.integer(scalar, "`count`", 1)
+
+    # -- types and messages -------------------------------------------------------------------------------------
+
+    def types(self, node: Node | None, seen: dict[str, Name]) -> tuple[TypeDefinition, ...]:
+        """`types`. `seen` is shared with the message types: both are names that a type may use."""
+        types: list[TypeDefinition] = []
+        for key, value in self._entries(node, "`types`"):
+            name = self._shape.name(key, "the name of a type")
+            if name is None:
+                continue
+            if name.text in BUILT_IN_TYPES:
+                self._reserved(name, "a built-in type")
+            elif self._shape.unique(name, seen, "type"):
+                types.append(
+                    TypeDefinition(name, read_type(value, f"the type `{name.text}`", self._reporter))
+                )
+        return tuple(types)
+
+    def _entries(self, node: Node | None, what: str) -> tuple[tuple[ScalarNode, Node], ...]:
+        mapping = None if node is None else self._shape.mapping(node, what, "a mapping of names")
+        return () if mapping is None else mapping.entries
+
+    def _reserved(self, name: Name, what: str) -> None:
+        self._reporter.error("reserved-name", name.span, f"`{name.text}` is {what}", expected="another name")
+
+    def messages(self, node: Node | None, seen: dict[str, Name]) -> tuple[MessageDefinition, ...]:
+        """`message_types`."""
+        messages: list[MessageDefinition] = []
+        for key, value in self._entries(node, "`message_types`"):
+            name = self._shape.name(key, "the name of a message type")
+            if name is None:
+                continue
+            if name.text in BUILT_IN_TYPES:
+                self._reserved(name, "a built-in type")
+            elif self._shape.unique(name, seen, "message type"):
+                message = self._message(name, value)
+                if message is not None:
+                    messages.append(message)
+        return tuple(messages)
+
+    def _message(self, name: Name, node: Node) -> MessageDefinition | None:
+        what = f"the message type `{name.text}`"
+        fields = self._shape.fields(
+            node,
+            what,
+            ("from", "to", "payload", "open", "unexpected", "sensitive", "description"),
+            required=("from", "to"),
+            unsupported={"schema": "a payload is written as fields"},
+        )
+        if fields is None:
+            # The name is declared all the same, so that its uses are not reported too.
+            return MessageDefinition(name, "", (), (), TypeSyntax(Record(()), (), node.span), None, ())
+        payload = self._payload(fields, what)
+        sensitive = self._shape.references(fields.get("sensitive"), "a sensitive field")
+        return MessageDefinition(
+            name,
+            self._shape.text(fields.get("description"), "`description`") or "",
+            self._shape.references(fields.get("from"), "`from`"),
+            self._addressees(fields.get("to")),
+            payload,
+            self.unexpected(fields.get("unexpected")),
+            sensitive,
+        )
+
+    def _payload(self, fields: Fields, what: str) -> TypeSyntax:
+        node = fields.get("payload")
+        syntax = (
+            TypeSyntax(Record(()), (), fields.node.span)
+            if node is None
+            else read_type(node, f"the payload of {what}", self._reporter)
+        )
+        is_open = fields.get("open")
+        if self._shape.boolean(is_open, "`open`") and is_open is not None:
+            if isinstance(syntax.type, Record):
+                return TypeSyntax(Record(syntax.type.fields, open=True), syntax.references, syntax.span)
+            self._reporter.error(
+                "bad-combination",
+                is_open.span,
+                "`open` belongs to a payload of fields",
+                expected="a field map",
+            )
+        return syntax
+
+    def _addressees(self, node: Node | None) -> tuple[AddresseeSyntax, ...]:
+        addressees: dict[str, AddresseeSyntax] = {}
+        for item in self._shape.one_or_many(node, "`to`"):
+            text = self._shape.text(item, "`to`")
+            if text is None or not isinstance(item, ScalarNode):
+                continue
+            match = _ADDRESSEE.fullmatch(text)
+            if match is None:
+                self._reporter.error(
+                    "bad-value",
+                    item.span,
+                    f"`{text}` does not say who a message is for",
+                    expected="`Role`, `Role[all]` or `Role[any]`",
+                )
+                continue
+            role = Name(match["role"], item.span_at(match.start("role"), len(match["role"])))
+            if role.text in addressees:
+                self._reporter.error(
+                    "duplicate-name", role.span, f"`{role.text}` stands here twice", expected="once"
+                )
+                continue
+            reach = match["reach"]
+            addressees[role.text] = AddresseeSyntax(
+                role, "all" if reach == "all" else "any" if reach == "any" else "one"
+            )
+        return tuple(addressees.values())
+
+    def unexpected(self, node: Node | None) -> Unexpected | None:
+        """`unexpected`, of the protocol or of a message type."""
+        return self._shape.choice(node, "`unexpected`", UNEXPECTED, LATER_UNEXPECTED)
+
+    # -- events, variables and values ---------------------------------------------------------------------------
+
+    def events(self, node: Node | None) -> tuple[EventDefinition, ...]:
+        """`events`."""
+        events: list[EventDefinition] = []
+        for key, value in self._entries(node, "`events`"):
+            name = self._shape.name(key, "the name of an event", LABEL)
+            if name is None:
+                continue
+            if name.text in BUILT_IN_EVENTS:
+                self._reserved(name, "a built-in event, which needs no declaration")
+                continue
+            empty = (isinstance(value, ScalarNode) and value.value is None) or (
+                isinstance(value, MappingNode) and not value.entries
+            )
+            payload = (
+                None if empty else read_type(value, f"the payload of the event `{name.text}`", self._reporter)
+            )
+            events.append(EventDefinition(name, payload))
+        return tuple(events)
+
+    def variables(self, node: Node | None) -> tuple[VariableDefinition, ...]:
+        """`variables`."""
+        variables: list[VariableDefinition] = []
+        for key, value in self._entries(node, "`variables`"):
+            name = self._shape.name(key, "the name of a variable", IDENTIFIER)
+            if name is None:
+                continue
+            if name.text in RESERVED_NAMES:
+                self._reserved(name, "a word of the expression language")
+                continue
+            variable = self._variable(name, value)
+            if variable is not None:
+                variables.append(variable)
+        return tuple(variables)
+
+    def _variable(self, name: Name, node: Node) -> VariableDefinition | None:
+        what = f"the type of the variable `{name.text}`"
+        if not isinstance(node, MappingNode):
+            return VariableDefinition(name, read_type(node, what, self._reporter), None)
+        fields = self._shape.fields(
+            node, f"the variable `{name.text}`", ("type", "initial", "description"), required=("type",)
+        )
+        if fields is None:
+            return None
+        type_node = fields.get("type")
+        if type_node is None:
+            return VariableDefinition(name, TypeSyntax(ANY, (), node.span), fields.get("initial"))
+        self._shape.text(fields.get("description"), "`description`")
+        return VariableDefinition(name, read_type(type_node, what, self._reporter), fields.get("initial"))
+
+    def values(self, node: Node | None, section: str) -> tuple[ValueDefinition, ...]:
+        """`labels` or `result`."""
+        values: list[ValueDefinition] = []
+        for key, value in self._entries(node, f"`{section}`"):
+            name = self._shape.name(key, f"a name in `{section}`", LABEL)
+            if name is not None:
+                values.append(ValueDefinition(name, value))
+        return tuple(values)
+
+    def limits(self, node: Node | None) -> Limits:
+        """`limits`."""
+        defaults = Limits()
+        if node is None:
+            return defaults
+        fields = self._shape.fields(node, "`limits`", ("steps", "state_bytes", "deferred", "microsteps"))
+        if fields is None:
+            return defaults
+        size = fields.get("state_bytes")
+        state_bytes = None
+        if (
+            isinstance(size, ScalarNode)
+            and isinstance(size.value, str)
+            and (match := _SIZE.fullmatch(size.value))
+        ):
+            state_bytes = int(match[1]) * _FACTORS[match[2]]
+        else:
+            state_bytes = self._shape.integer(size, "`state_bytes`", 1024)
+        return Limits(
+            steps=self._shape.integer(fields.get("steps"), "`steps`", 1) or defaults.steps,
+            state_bytes=state_bytes or defaults.state_bytes,
+            deferred=self._shape.integer(fields.get("deferred"), "`deferred`", 1) or defaults.deferred,
+            microsteps=self._shape.integer(fields.get("microsteps"), "`microsteps`", 1)
+            or defaults.microsteps,
+        )

@@ -1,0 +1,302 @@
+"""Reads YAML 1.2 (core schema) into nodes with positions: plain data only, no duplicate keys, bounded in every way.
+
+The nodes are composed here from ruamel's parse events. Its own composer recurses, and drops the marks that a diagnostic
+needs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+from ruamel.yaml.reader import ReaderError
+
+from strabo_runtime.language.diagnostics import Reporter
+from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode, SequenceNode, SourceText, Style
+
+MAXIMUM_CHARACTERS: Final = 256 * 1024
+MAXIMUM_DEPTH: Final = 64
+MAXIMUM_NODES: Final = 50_000
+"""Counted with every alias expanded, so that a few lines of aliases cannot stand for a billion values."""
+
+_STYLES: dict[str | None, Style] = {
+    None: "plain",
+    "'": "single",
+    '"': "double",
+    "|": "literal",
+    ">": "folded",
+}
+_CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")}
+_STRING_TAG = "tag:yaml.org,2002:str"
+
+# YAML 1.2.2, section 10.3.2.
+_NULL = re.compile(r"null|Null|NULL|~|")
+_BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(
+    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+)
+
+
+class _RefusedError(Exception):
+    """Reading cannot go on; the reason is reported already."""
+
+
+def read(text: str, *, filename: str, reporter: Reporter) -> Node | None:
+    """The one document of `text`, or None where it cannot be read at all; what is wrong goes to `reporter`."""
+    text = text.removeprefix("\ufeff")
+    origin = SourceText(filename, text)
+    start = origin.span(0, 0)
+    if len(text) > MAXIMUM_CHARACTERS:
+        reporter.error(
+            "yaml-limit",
+            start,
+            f"the text has {len(text)} characters",
+            expected=f"at most {MAXIMUM_CHARACTERS}",
+        )
+        return None
+    try:
+        root = _Composer(origin, reporter).compose(YAML(typ="safe", pure=True).parse(text))
+        if root is None:
+            reporter.error("wrong-type", start, "the text is empty", expected="a protocol")
+        return root
+    except _RefusedError:
+        return None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = min(mark.index, max(0, len(text.rstrip()) - 1)) if mark is not None else 0
+        context = f" {error.context}" if error.context else ""
+        reporter.error(
+            "yaml-syntax",
+            origin.span(place, place + 1),
+            f"this is not YAML:{context} {error.problem or 'it cannot be parsed'}".rstrip(),
+            hint=_syntax_hint(str(error.problem)),
+        )
+    except ReaderError as error:
+        reporter.error(
+            "yaml-syntax",
+            origin.span(error.position, error.position + 1),
+            f"the character U+{ord(str(error.character)):04X} is not allowed in YAML",
+            hint="write it as an escape in double quotes",
+        )
+    return None
+
+
+def _syntax_hint(problem: str) -> str | None:
+    if "cannot start any token" in problem:
+        return "put text that begins with this character in quotes"
+    if "mapping values are not allowed" in problem:
+        return "put text that holds `: ` in quotes, or check the indentation"
+    if "in flow" in problem or "',' or" in problem:
+        return "inside `[ ]` and `{ }`, put text that holds `[ ] { } ,` in quotes"
+    return None
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end has not been met."""
+
+    start: int
+    mapping: bool
+    anchor: str | None
+    items: list[Node] = field(default_factory=list)
+    entries: list[tuple[ScalarNode, Node]] = field(default_factory=list)
+    keys: dict[str, ScalarNode] = field(default_factory=dict)
+    key: ScalarNode | None = None
+    awaits_value: bool = False
+    size: int = 1
+
+
+class _Composer:
+    """Builds nodes from events with a stack of its own, so that no depth of input can exhaust Python's."""
+
+    def __init__(self, origin: SourceText, reporter: Reporter) -> None:
+        self._origin = origin
+        self._reporter = reporter
+        self._anchors: dict[str, tuple[Node, int]] = {}
+        self._nodes = 0
+
+    def compose(self, events: Iterator[Event]) -> Node | None:
+        stack: list[_Open] = []
+        root: Node | None = None
+        documents = 0
+        for event in events:
+            start, end = event.start_mark.index, event.end_mark.index
+            finished: tuple[Node, int] | None = None
+            match event:
+                case DocumentStartEvent():
+                    documents += 1
+                    if documents > 1:
+                        self._stop(
+                            "yaml-syntax", start, end, "a second document begins here", "one document a file"
+                        )
+                case ScalarEvent():
+                    node = self._scalar(event, start, end)
+                    self._keep(event.anchor, node, 1)
+                    self._count(1, start, end)
+                    finished = node, 1
+                case AliasEvent():
+                    finished = self._alias(event, stack, start, end)
+                case SequenceStartEvent() | MappingStartEvent():
+                    self._check_tag(event.tag, start, end)
+                    self._count(1, start, end)
+                    if len(stack) >= MAXIMUM_DEPTH:
+                        self._stop(
+                            "yaml-limit",
+                            start,
+                            end,
+                            f"values are nested more than {MAXIMUM_DEPTH} deep",
+                            f"at most {MAXIMUM_DEPTH} levels",
+                        )
+                    stack.append(_Open(start, isinstance(event, MappingStartEvent), event.anchor))
+                case SequenceEndEvent() | MappingEndEvent():
+                    opened = stack.pop()
+                    finished = self._close(opened, end), opened.size
+                    self._keep(opened.anchor, *finished)
+                case _:
+                    pass
+            if finished is not None:
+                if stack:
+                    self._add(stack[-1], *finished)
+                else:
+                    root = finished[0]
+        return root
+
+    def _stop(self, code: str, start: int, end: int, message: str, expected: str) -> None:
+        self._reporter.error(code, self._origin.span(start, end), message, expected=expected)
+        raise _RefusedError
+
+    def _count(self, size: int, start: int, end: int) -> None:
+        self._nodes += size
+        if self._nodes > MAXIMUM_NODES:
+            self._stop(
+                "yaml-limit",
+                start,
+                end,
+                "the values, with aliases expanded, are too many",
+                f"at most {MAXIMUM_NODES} values",
+            )
+
+    def _keep(self, anchor: str | None, node: Node, size: int) -> None:
+        if anchor is not None:
+            self._anchors[anchor] = node, size
+
+    def _alias(self, event: AliasEvent, stack: list[_Open], start: int, end: int) -> tuple[Node, int]:
+        if any(opened.anchor == event.anchor for opened in stack):
+            self._stop(
+                "yaml-alias", start, end, f"the alias `*{event.anchor}` refers to itself", "a finished value"
+            )
+        if event.anchor not in self._anchors:
+            self._stop(
+                "yaml-alias",
+                start,
+                end,
+                f"there is no anchor `&{event.anchor}` before this alias",
+                "an anchor above",
+            )
+        node, size = self._anchors[event.anchor]
+        self._count(size, start, end)
+        return node, size
+
+    def _check_tag(self, tag: object, start: int, end: int) -> None:
+        if tag is not None and str(tag) not in _CORE_TAGS and str(tag) != "!":
+            self._reporter.error(
+                "yaml-tag",
+                self._origin.span(start, end),
+                f"the tag `{tag}` is not allowed",
+                expected="plain YAML data without tags",
+            )
+
+    def _scalar(self, event: ScalarEvent, start: int, end: int) -> ScalarNode:
+        tag = None if event.tag is None else str(event.tag)
+        self._check_tag(tag, start, end)
+        style = _STYLES[event.style]
+        if tag is not None:
+            # The value stands behind its tag; positions inside it are taken from where it really begins.
+            start = self._origin.text.find(" ", start, end) + 1 or start
+        value: str | int | float | bool | None = event.value
+        if style == "plain" and tag not in (_STRING_TAG, "!"):
+            value = self._resolve(event.value, start, end)
+        return ScalarNode(value, event.value, style, self._origin, start, end)
+
+    def _resolve(self, text: str, start: int, end: int) -> str | int | float | bool | None:
+        if _NULL.fullmatch(text):
+            return None
+        if _BOOLEAN.fullmatch(text):
+            return text[0] in "tT"
+        if _INTEGER.fullmatch(text):
+            number = int(text, 0) if text[:2] in ("0o", "0x") else int(text[:100])
+            if -(2**63) <= number < 2**63:
+                return number
+            self._reporter.error(
+                "bad-value",
+                self._origin.span(start, end),
+                f"{text[:40]} is too large",
+                expected="a 64-bit integer",
+            )
+            return 0
+        if _FLOAT.fullmatch(text):
+            float_number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+            if math.isfinite(float_number):
+                return float_number
+            self._reporter.error(
+                "bad-value",
+                self._origin.span(start, end),
+                f"{text[:40]} is no JSON number",
+                expected="a finite number",
+            )
+            return 0.0
+        return text
+
+    def _add(self, opened: _Open, node: Node, size: int) -> None:
+        opened.size += size
+        if not opened.mapping:
+            opened.items.append(node)
+        elif opened.awaits_value:
+            if opened.key is not None:
+                opened.entries.append((opened.key, node))
+            opened.key, opened.awaits_value = None, False
+        else:
+            opened.key, opened.awaits_value = self._key(opened, node), True
+
+    def _key(self, opened: _Open, node: Node) -> ScalarNode | None:
+        if not isinstance(node, ScalarNode) or not isinstance(node.value, str):
+            shown = f"`{node.text}`" if isinstance(node, ScalarNode) else "a collection"
+            self._reporter.error(
+                "wrong-type",
+                node.span,
+                f"{shown} cannot be a key",
+                expected="text",
+                hint="put it in quotes" if isinstance(node, ScalarNode) else None,
+            )
+            return None
+        first = opened.keys.setdefault(node.text, node)
+        if first is not node:
+            self._reporter.error(
+                "duplicate-key",
+                node.span,
+                f"the key `{node.text}` stands here a second time; the first is in line {first.span.line}",
+                expected="each key once",
+            )
+            return None
+        return node
+
+    def _close(self, opened: _Open, end: int) -> Node:
+        if opened.mapping:
+            return MappingNode(tuple(opened.entries), self._origin, opened.start, end)
+        return SequenceNode(tuple(opened.items), self._origin, opened.start, end)
