@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := avro topics agents_sdk runtime tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench chaos clean
+.PHONY: help setup run test check bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -48,7 +48,11 @@ def python_models(machine: Machine, named: NamedTypes) -> str:
     typing_names = [name for name in ("Any", "Literal", "TypeAlias") if re.search(rf"\b{name}\b", text)]
     if typing_names:
         imports += [f"from typing import {', '.join(typing_names)}"]
-    pydantic_names = [name for name in ("AwareDatetime", "BaseModel", "ConfigDict", "Field") if re.search(rf"\b{name}\b", text)]
+    pydantic_names = [
+        name
+        for name in ("AwareDatetime", "BaseModel", "ConfigDict", "Field")
+        if re.search(rf"\b{name}\b", text)
+    ]
     imports += ["", f"from pydantic import {', '.join(pydantic_names)}", ""]
     title = f'"""The payloads of {machine.name} {machine.version}, as `strabo models` writes them."""'
     rebuild = [f"{name}.model_rebuild()" for name in re.findall(r"^class (\w+)\(", text, re.MULTILINE)]

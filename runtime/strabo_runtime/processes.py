@@ -69,8 +69,13 @@ class Processes:
     async def __aexit__(self, *_: object) -> None:
         await asyncio.shield(self.stop())
 
-    async def start(self, name: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Child:
-        """Start `python <arguments>` under this interpreter. It gets no Ctrl-C of the terminal: `stop` ends it in order."""
+    async def start(
+        self, name: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> Child:
+        """Start `python <arguments>` under this interpreter.
+
+        It gets no Ctrl-C of the terminal: `stop` ends it in order.
+        """
         log = self._logs / f"{name}.log"
         with log.open("ab") as output:
             process = await asyncio.create_subprocess_exec(
@@ -132,7 +137,10 @@ async def start_embedded_broker(
     deadline = loop.time() + wait_s
     while loop.time() < deadline:
         if child.code is not None:
-            raise ChildEnded(child.log_tail(1).removeprefix("strabo_broker: ") or f"the embedded broker ended with {child.code}")
+            raise ChildEnded(
+                child.log_tail(1).removeprefix("strabo_broker: ")
+                or f"the embedded broker ended with {child.code}"
+            )
         with contextlib.suppress(OSError, ValueError):
             return child, f"127.0.0.1:{int(port_file.read_text(encoding='utf-8'))}"
         await asyncio.sleep(0.02)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import orjson
+from strabo_topics.admin import ensure
+from strabo_topics.definitions import publish
+from strabo_topics.settings import KafkaSettings
 
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.expressions.schema import json_schema
-from strabo_topics.admin import ensure
-from strabo_topics.definitions import publish
-from strabo_topics.layout import base_topics
-from strabo_topics.settings import KafkaSettings
 
 
 async def publish_machine(settings: KafkaSettings, machine: Machine, source: str) -> bool:
@@ -19,8 +18,10 @@ async def publish_machine(settings: KafkaSettings, machine: Machine, source: str
         VersionConflict: another text is published under this name and version.
         BrokerUnreachable: Kafka does not answer.
     """
-    await ensure(settings, base_topics(settings))
-    schemas = {message.name: json_schema(message.payload, machine.environment.types) for message in machine.messages.values()}
+    await ensure(settings)
+    schemas = {
+        message.name: json_schema(message.payload, machine.types) for message in machine.messages.values()
+    }
     return await publish(
         settings,
         name=machine.name,

@@ -35,7 +35,9 @@ class Waiting:
 
 def waiting(machine: Machine, instance: Instance, now: int) -> Waiting:
     """What `instance` waits for at `now`, the most pressing first."""
-    awaited = tuple(_debts(machine, instance)) + tuple(_messages(machine, instance)) + tuple(_timers(instance))
+    awaited = (
+        tuple(_debts(machine, instance)) + tuple(_messages(machine, instance)) + tuple(_timers(instance))
+    )
     deadline = next((timer.due for timer in instance.timers if timer.key == "deadline"), None)
     cause, advice = _diagnosis(instance, awaited, now)
     return Waiting(awaited, deadline, cause, advice)
@@ -67,7 +69,13 @@ def _messages(machine: Machine, instance: Instance) -> Iterator[Awaited]:
             if isinstance(trigger, EventTrigger) or trigger.message in owed or trigger.message in told:
                 continue
             told.add(trigger.message)
-            yield Awaited(trigger.message, _senders(machine, instance, trigger), owed=False, since=instance.now, due=None)
+            yield Awaited(
+                trigger.message,
+                _senders(machine, instance, trigger),
+                owed=False,
+                since=instance.now,
+                due=None,
+            )
 
 
 def _timers(instance: Instance) -> Iterator[Awaited]:
@@ -91,15 +99,21 @@ def _diagnosis(instance: Instance, awaited: tuple[Awaited, ...], now: int) -> tu
         return f"it has ended: {instance.status}", "nothing"
     if instance.incidents:
         last = instance.incidents[-1]
-        return f"the step of input {last.input_id} failed: {last.reason}", "mend the cause, then send the input again"
+        return (
+            f"the step of input {last.input_id} failed: {last.reason}",
+            "mend the cause, then send the input again",
+        )
     debts = [item for item in awaited if item.owed]
     if debts:
         who = ", ".join(agent for item in debts for agent in item.agents)
         return f"{who} has not answered yet", f"see that {who} runs: strabo agents list"
     overdue = [item for item in awaited if item.due is not None and item.due < now]
     if overdue:
-        return f"{overdue[0].what} is due and has not fired", "see that a worker runs and reaches Kafka: strabo run worker"
-    messages = [item for item in awaited if not item.agents == () or item.due is None]
+        return (
+            f"{overdue[0].what} is due and has not fired",
+            "see that a worker runs and reaches Kafka: strabo run worker",
+        )
+    messages = [item for item in awaited if item.agents != () or item.due is None]
     if messages and messages[0].agents:
         return f"nobody has sent {messages[0].what} yet", "wait, or send it: strabo send"
     return "it waits for time to pass", "wait"

@@ -14,8 +14,15 @@ app = typer.Typer(help="Run agents, and list who is there.", no_args_is_help=Tru
 
 @app.command()
 def run(
-    target: Annotated[str, typer.Argument(metavar="MODULE:AGENT", help="Where the agent is, such as `solver:agent`.", show_default=False)],
-    agent_id: Annotated[str | None, typer.Option("--id", help="The agent's id; STRABO_AGENT_ID, else what the code says.")] = None,
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:AGENT", help="Where the agent is, such as `solver:agent`.", show_default=False
+        ),
+    ],
+    agent_id: Annotated[
+        str | None, typer.Option("--id", help="The agent's id; STRABO_AGENT_ID, else what the code says.")
+    ] = None,
     namespace: Namespace = None,
     bootstrap: Bootstrap = None,
 ) -> None:
@@ -28,7 +35,9 @@ def run(
 
 
 @app.command("list")
-def list_agents(output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None) -> None:
+def list_agents(
+    output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None
+) -> None:
     """List the agents that have announced themselves, newest heartbeat first."""
     from strabo_topics.agents import read_agents
 
@@ -55,6 +64,8 @@ def list_agents(output: Output = Format.text, namespace: Namespace = None, boots
     for agent in agents:
         plays = ", ".join(f"{play.protocol}.{play.role}" for play in agent.plays) or "nothing"
         health = "healthy" if agent.healthy else "breaker open"
-        typer.echo(f"{agent.agent_id}  plays {plays}  {health}  load {agent.load}  heartbeat {clock_text(agent.heartbeat)}")
+        typer.echo(
+            f"{agent.agent_id}  plays {plays}  {health}  load {agent.load}  heartbeat {clock_text(agent.heartbeat)}"
+        )
     if not agents:
         typer.echo("no agent has announced itself; run one with: strabo agents run MODULE:AGENT")

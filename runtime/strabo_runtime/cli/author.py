@@ -39,8 +39,8 @@ def verify(files: Files, output: Output = Format.text) -> None:
         loaded = _load(file)
         sources[str(file)] = loaded.source
         found = list(loaded.diagnostics)
-        if loaded.definition is not None:
-            machine = _machine(loaded)
+        machine = loaded.machine
+        if machine is not None and loaded.definition is not None:
             found += check_structure(machine, loaded.definition)
             if not found and output is Format.text:
                 typer.echo(
@@ -54,7 +54,12 @@ def verify(files: Files, output: Output = Format.text) -> None:
 
 
 def test(
-    files: Annotated[list[Path], typer.Argument(help="Scenario files (X.test.yaml), or the protocols beside them.", show_default=False)],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Scenario files (X.test.yaml), or the protocols beside them.", show_default=False
+        ),
+    ],
     output: Output = Format.text,
 ) -> None:
     """Run a protocol's scenarios on the engine with a simulated clock. Exit 1 when one fails."""
@@ -107,7 +112,7 @@ def models(file: File, to: Target = None) -> None:
     from strabo_runtime.models import python_models
 
     machine = _loaded_machine(file)
-    _write(python_models(machine, machine.environment.types), to)
+    _write(python_models(machine, machine.types), to)
 
 
 def _load(file: Path) -> Loaded:
@@ -116,20 +121,13 @@ def _load(file: Path) -> Loaded:
     return load_file(file)
 
 
-def _machine(loaded: Loaded) -> Machine:
-    from strabo_runtime.language import compile_protocol
-
-    assert loaded.definition is not None
-    return compile_protocol(loaded.definition)
-
-
 def _loaded_machine(file: Path) -> Machine:
     """The compiled protocol of a file; its errors are printed as findings."""
     loaded = _load(file)
-    if loaded.definition is None:
+    if loaded.machine is None:
         _print_findings(list(loaded.diagnostics), {str(file): loaded.source}, Format.text)
         raise typer.Exit(FINDING)
-    return _machine(loaded)
+    return loaded.machine
 
 
 def _scenario_file(file: Path) -> Path:

@@ -27,10 +27,18 @@ _RESTART_AFTER_S = 1.0
 def dev(
     data_dir: Annotated[
         Path,
-        typer.Option("--data-dir", envvar="STRABO_DATA_DIR", help="Where the broker keeps its log; topics and instances outlive a restart."),
+        typer.Option(
+            "--data-dir",
+            envvar="STRABO_DATA_DIR",
+            help="Where the broker keeps its log; topics and instances outlive a restart.",
+        ),
     ] = Path(".strabo"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where the broker listens on 127.0.0.1 (0: any free port).")] = DEFAULT_PORT,
-    reset: Annotated[bool, typer.Option("--reset", help="Forget everything in the data folder first.")] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where the broker listens on 127.0.0.1 (0: any free port).")
+    ] = DEFAULT_PORT,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Forget everything in the data folder first.")
+    ] = False,
 ) -> None:
     """Run the embedded broker and one worker until Ctrl-C. For development: one node, no replication."""
     _prepare(data_dir, reset)
@@ -43,12 +51,17 @@ def _prepare(data_dir: Path, reset: bool) -> None:
     try:
         if reset and data_dir.exists():
             if not mark.exists() and any(data_dir.iterdir()):
-                fail(f"{data_dir} was not made by `strabo dev`, so --reset leaves it alone; remove it yourself")
+                fail(
+                    f"{data_dir} was not made by `strabo dev`, so --reset leaves it alone; remove it yourself"
+                )
             shutil.rmtree(data_dir)
         data_dir.mkdir(parents=True, exist_ok=True)
         mark.touch()
     except OSError as error:
-        fail(f"the data folder {data_dir} cannot be used: {error.strerror}; choose another with --data-dir or STRABO_DATA_DIR")
+        fail(
+            f"the data folder {data_dir} cannot be used: {error.strerror}; "
+            "choose another with --data-dir or STRABO_DATA_DIR"
+        )
 
 
 async def _dev(data_dir: Path, port: int) -> None:
@@ -63,7 +76,10 @@ async def _dev(data_dir: Path, port: int) -> None:
             broker, bootstrap = await start_embedded_broker(processes, data_dir / "broker", port=port)
         except ChildEnded as error:
             fail(str(error))
-        environment = {"STRABO_KAFKA_BOOTSTRAP_SERVERS": bootstrap, "STRABO_PARTITIONS": os.environ.get("STRABO_PARTITIONS", str(EMBEDDED_PARTITIONS))}
+        environment = {
+            "STRABO_KAFKA_BOOTSTRAP_SERVERS": bootstrap,
+            "STRABO_PARTITIONS": os.environ.get("STRABO_PARTITIONS", str(EMBEDDED_PARTITIONS)),
+        }
         await _make_topics(bootstrap, int(environment["STRABO_PARTITIONS"]))
         keeper = asyncio.create_task(_keep_worker(processes, environment))
         typer.echo(f"broker   {bootstrap}  (embedded: for development, one node)")
@@ -86,11 +102,10 @@ async def _dev(data_dir: Path, port: int) -> None:
 
 async def _make_topics(bootstrap: str, partitions: int) -> None:
     from strabo_topics.admin import ensure
-    from strabo_topics.layout import base_topics
     from strabo_topics.settings import KafkaSettings
 
     settings = KafkaSettings.load(kafka_bootstrap_servers=bootstrap, partitions=partitions)
-    await ensure(settings, base_topics(settings))
+    await ensure(settings)
 
 
 async def _keep_worker(processes: Processes, environment: dict[str, str]) -> None:

@@ -20,12 +20,20 @@ _EXIT_CODES = {
     "strabo_avro.errors.AvroError": FINDING,
     "strabo_agents.errors.AgentsError": USAGE,
     "strabo_broker.errors.BrokerError": USAGE,
+    "strabo_runtime.errors.OperatorError": FINDING,
     "strabo_runtime.language.errors.LanguageError": USAGE,
     "strabo_runtime.simulator.errors.SimulatorError": USAGE,
     "strabo_runtime.worker.errors.WorkerError": USAGE,
 }
 _EXTRAS = {
-    "strabo[runtime]": ("cel_expr_python", "jsonschema_rs", "ruamel", "google", "graphviz_pure", "strabo_broker"),
+    "strabo[runtime]": (
+        "cel_expr_python",
+        "jsonschema_rs",
+        "ruamel",
+        "google",
+        "graphviz_pure",
+        "strabo_broker",
+    ),
 }
 
 
@@ -69,7 +77,9 @@ def report(error: BaseException) -> int:
         return USAGE
     code = _exit_code(error)
     if code is not None:
-        _say(_one_line(error))
+        # Bad settings come all at once, a line each.
+        for line in getattr(error, "lines", None) or [_one_line(error)]:
+            _say(line)
         return code
     if isinstance(error, OSError) and error.filename is not None:
         _say(f"{error.filename}: {error.strerror}")
@@ -120,4 +130,4 @@ def _say(text: str) -> None:
 
 def _silence_standard_output() -> None:
     # The reader of the pipe has gone (`strabo ... | head`): the flush at exit must not complain about it.
-    sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+    sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open to the end

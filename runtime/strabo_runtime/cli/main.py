@@ -44,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit with its code: 0 fine, 1 a finding, 2 wrong use, 3 unreachable, 130 interrupted."""
     command = typer.main.get_command(app)
     try:
-        code = command.main(args=list(arguments) if arguments is not None else None, prog_name="strabo", standalone_mode=False)
+        code = command.main(
+            args=list(arguments) if arguments is not None else None, prog_name="strabo", standalone_mode=False
+        )
     except BaseException as error:
         sys.exit(report(error))
     sys.exit(code if isinstance(code, int) else 0)

@@ -8,21 +8,47 @@ from typing import Annotated, Any
 import typer
 
 from strabo_runtime.cli.failures import FINDING, fail
-from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings, read_json, read_roles
+from strabo_runtime.cli.options import (
+    Bootstrap,
+    Format,
+    Namespace,
+    Output,
+    kafka_settings,
+    read_json,
+    read_roles,
+)
 
-As = Annotated[str, typer.Option("--as", help="The agent or person who sends, such as `client-1` or `human:arbitrator`.", show_default=False)]
+As = Annotated[
+    str,
+    typer.Option(
+        "--as",
+        help="The agent or person who sends, such as `client-1` or `human:arbitrator`.",
+        show_default=False,
+    ),
+]
 Payload = Annotated[str, typer.Option("--payload", "-p", help="JSON text, or @FILE.")]
 Timeout = Annotated[float, typer.Option(min=0.1, help="How long to wait for an answer, in seconds.")]
 
 
 def start(
-    protocol: Annotated[str, typer.Argument(help="A published protocol, NAME or NAME@VERSION.", show_default=False)],
-    message: Annotated[str, typer.Argument(metavar="TYPE", help="The starting message's type.", show_default=False)],
+    protocol: Annotated[
+        str, typer.Argument(help="A published protocol, NAME or NAME@VERSION.", show_default=False)
+    ],
+    message: Annotated[
+        str, typer.Argument(metavar="TYPE", help="The starting message's type.", show_default=False)
+    ],
     sender: As,
     payload: Payload = "{}",
-    role: Annotated[list[str] | None, typer.Option("--role", help="Who plays a role: ROLE=AGENT[,AGENT...]; others are found.")] = None,
-    instance: Annotated[str | None, typer.Option("--id", help="The instance's id; the same start again changes nothing.")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the outcome; exit 1 when it is a failure.")] = False,
+    role: Annotated[
+        list[str] | None,
+        typer.Option("--role", help="Who plays a role: ROLE=AGENT[,AGENT...]; others are found."),
+    ] = None,
+    instance: Annotated[
+        str | None, typer.Option("--id", help="The instance's id; the same start again changes nothing.")
+    ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for the outcome; exit 1 when it is a failure.")
+    ] = False,
     timeout: Timeout = 30.0,
     output: Output = Format.text,
     namespace: Namespace = None,
@@ -40,23 +66,43 @@ def start(
         async with Client(sender, kafka=settings) as client:
             try:
                 handle = await client.start(
-                    (message, body), protocol=name, version=version or None, roles=roles, id=instance, timeout=timeout
+                    (message, body),
+                    protocol=name,
+                    version=version or None,
+                    roles=roles,
+                    id=instance,
+                    timeout=timeout,
                 )
             except Rejected as refused:
                 fail(f"the start was refused: {refused}", FINDING)
             except TimeoutError:
-                fail(f"no worker answered within {timeout:g} s; is one running? (strabo run worker, or strabo dev)", 3)
+                fail(
+                    f"no worker answered within {timeout:g} s; is one running? (strabo run worker, or strabo dev)",
+                    3,
+                )
             if not wait:
                 _tell({"instance": handle.instance_id}, handle.instance_id, output)
                 return 0
             try:
                 result = await handle.result(timeout=timeout)
             except InstanceFailed as failed:
-                _tell({"instance": handle.instance_id, "error": str(failed)}, f"{handle.instance_id} failed: {failed}", output)
+                _tell(
+                    {"instance": handle.instance_id, "error": str(failed)},
+                    f"{handle.instance_id} failed: {failed}",
+                    output,
+                )
                 return FINDING
             except TimeoutError:
-                fail(f"{handle.instance_id} has no outcome after {timeout:g} s; see: strabo instances show {handle.instance_id}", FINDING)
-            _tell({"instance": handle.instance_id, "result": result}, f"{handle.instance_id}: {_json(result)}", output)
+                fail(
+                    f"{handle.instance_id} has no outcome after {timeout:g} s; "
+                    f"see: strabo instances show {handle.instance_id}",
+                    FINDING,
+                )
+            _tell(
+                {"instance": handle.instance_id, "result": result},
+                f"{handle.instance_id}: {_json(result)}",
+                output,
+            )
             return 0
 
     raise typer.Exit(asyncio.run(run()))
@@ -68,7 +114,9 @@ def send(
     sender: As,
     payload: Payload = "{}",
     user: Annotated[str | None, typer.Option("--user", help="Who acts, for a human role.")] = None,
-    message_id: Annotated[str | None, typer.Option("--message-id", help="The same id again has no second effect.")] = None,
+    message_id: Annotated[
+        str | None, typer.Option("--message-id", help="The same id again has no second effect.")
+    ] = None,
     timeout: Timeout = 30.0,
     output: Output = Format.text,
     namespace: Namespace = None,
@@ -83,20 +131,30 @@ def send(
     async def run() -> None:
         async with Client(sender, kafka=settings) as client:
             try:
-                accepted = await client.send(instance, message, body, user=user, id=message_id, wait=True, timeout=timeout)
+                accepted = await client.send(
+                    instance, message, body, user=user, id=message_id, wait=True, timeout=timeout
+                )
             except Rejected as refused:
                 fail(f"{message} was refused: {refused}", FINDING)
             except TimeoutError:
-                fail(f"no worker answered within {timeout:g} s; is one running? (strabo run worker, or strabo dev)", 3)
+                fail(
+                    f"no worker answered within {timeout:g} s; is one running? (strabo run worker, or strabo dev)",
+                    3,
+                )
             message_sent = getattr(accepted, "in_reply_to", None)
-            _tell({"instance": instance, "accepted": message_sent}, f"{instance}: {message} was taken", output)
+            _tell(
+                {"instance": instance, "accepted": message_sent}, f"{instance}: {message} was taken", output
+            )
 
     asyncio.run(run())
 
 
 def replay(
     instance: Annotated[str, typer.Argument(metavar="ID", help="The instance.", show_default=False)],
-    at: Annotated[int | None, typer.Option("--at", min=1, help="Stop after this step (revision) and show the state there.")] = None,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", min=1, help="Stop after this step (revision) and show the state there."),
+    ] = None,
     output: Output = Format.text,
     namespace: Namespace = None,
     bootstrap: Bootstrap = None,

@@ -22,7 +22,9 @@ class Format(enum.StrEnum):
     json = "json"
 
 
-Output = Annotated[Format, typer.Option("-o", "--output", help="How to print: text for people, json for tools.")]
+Output = Annotated[
+    Format, typer.Option("-o", "--output", help="How to print: text for people, json for tools.")
+]
 Namespace = Annotated[
     str | None, typer.Option("--namespace", help="Prefix of every topic; STRABO_NAMESPACE, else `strabo`.")
 ]

@@ -55,7 +55,9 @@ def publish(
 
 
 @app.command("list")
-def list_protocols(output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None) -> None:
+def list_protocols(
+    output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None
+) -> None:
     """List the published protocols."""
     settings = kafka_settings(namespace, bootstrap)
     definitions = sorted(asyncio.run(_read(settings)), key=lambda row: (row["protocol"], row["version"]))

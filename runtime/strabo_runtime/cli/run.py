@@ -9,7 +9,9 @@ import typer
 
 from strabo_runtime.cli.options import Bootstrap, Namespace
 
-app = typer.Typer(help="Run a part of the runtime until it is told to stop (SIGTERM, Ctrl-C).", no_args_is_help=True)
+app = typer.Typer(
+    help="Run a part of the runtime until it is told to stop (SIGTERM, Ctrl-C).", no_args_is_help=True
+)
 
 
 @app.callback()
@@ -23,7 +25,10 @@ def worker(
     bootstrap: Bootstrap = None,
     worker_id: Annotated[
         str | None,
-        typer.Option("--id", help="A name that stays over restarts (static membership); STRABO_WORKER_ID, else host and process."),
+        typer.Option(
+            "--id",
+            help="A name that stays over restarts (static membership); STRABO_WORKER_ID, else host and process.",
+        ),
     ] = None,
 ) -> None:
     """Take inputs of instances from the inbox and carry out their steps. Add workers to scale."""

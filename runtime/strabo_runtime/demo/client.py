@@ -10,6 +10,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from strabo_agents import Agent, Client, Conversation, InstanceFailed
+
 from strabo_runtime.demo.messages import AssignmentAcknowledgement, TaskAnnouncement, TaskAssignment
 
 PROTOCOL = "DistributedTaskAuction"
@@ -51,7 +52,9 @@ async def run_auctions(instances: list[str], bidding: timedelta, patience_s: flo
                 return {"instance": instance, "error": str(error) or "no outcome in time"}
             return {"instance": instance, "result": result, "seconds": time.monotonic() - started}
 
-        auctions = await asyncio.gather(*(one(number, instance) for number, instance in enumerate(instances, 1)))
+        auctions = await asyncio.gather(
+            *(one(number, instance) for number, instance in enumerate(instances, 1))
+        )
         return {"auctions": auctions, "seconds": time.monotonic() - begun}
 
 
@@ -64,7 +67,11 @@ def main() -> None:
     parser.add_argument("--report", required=True, help="the file for the report, as JSON")
     options = parser.parse_args()
     report = asyncio.run(
-        run_auctions(json.loads(options.instances), timedelta(seconds=options.bidding_seconds), options.patience_seconds)
+        run_auctions(
+            json.loads(options.instances),
+            timedelta(seconds=options.bidding_seconds),
+            options.patience_seconds,
+        )
     )
     with open(options.report, "w", encoding="utf-8") as file:  # noqa: PTH123 - a name that the parent process chose
         json.dump(report, file)

@@ -65,7 +65,9 @@ def _timer_edges(machine: Machine) -> Iterator[Edge]:
         for expectation in state.expects:
             if isinstance(expectation.on_timeout, GoTo):
                 owed = " or ".join(expectation.messages)
-                yield Edge(state.name, expectation.on_timeout.state, "timeout", f"no {owed} from {expectation.role}")
+                yield Edge(
+                    state.name, expectation.on_timeout.state, "timeout", f"no {owed} from {expectation.role}"
+                )
     if machine.deadline is not None and isinstance(machine.deadline.effect, GoTo):
         for name in _open_states(machine):
             yield Edge(name, machine.deadline.effect.state, "timeout", f"deadline {_when(machine.deadline)}")

@@ -36,7 +36,9 @@ def to_dot(machine: Machine) -> str:
         '    start [shape=circle, label="", width=0.18, style=filled, fillcolor=black];',
     ]
     for state in machine.states.values():
-        extra = f', fillcolor="{_FINAL_COLOURS[state.final]}", peripheries=2' if state.final is not None else ""
+        extra = (
+            f', fillcolor="{_FINAL_COLOURS[state.final]}", peripheries=2' if state.final is not None else ""
+        )
         tooltip = f", tooltip={_quote(state.description)}" if state.description else ""
         lines.append(f"    {_quote(state.name)} [id={_quote(state.name)}{extra}{tooltip}];")
     lines.append(f"    start -> {_quote(machine.initial)};")
@@ -44,7 +46,8 @@ def to_dot(machine: Machine) -> str:
         colour = _COLOURS[edge.kind]
         lines.append(
             f"    {_quote(edge.source)} -> {_quote(edge.target)} "
-            f'[id="e{index}", label={_quote(_label(edge))}, color="{colour}", fontcolor="{colour}", style={_STYLES[edge.kind]}];'
+            f'[id="e{index}", label={_quote(_label(edge))}, '
+            f'color="{colour}", fontcolor="{colour}", style={_STYLES[edge.kind]}];'
         )
     lines.append("}")
     return "\n".join(lines) + "\n"
@@ -57,7 +60,9 @@ def to_svg(machine: Machine) -> str:
         ModuleNotFoundError: graphviz-pure, which is an executable, is not installed.
     """
     executable = _graphviz()
-    drawn = subprocess.run([executable, "-Tsvg"], input=to_dot(machine), capture_output=True, text=True, check=True)
+    drawn = subprocess.run(
+        [executable, "-Tsvg"], input=to_dot(machine), capture_output=True, text=True, check=True
+    )
     return drawn.stdout
 
 
@@ -72,7 +77,11 @@ def _graphviz() -> str:
 def _label(edge: Edge) -> str:
     parts = [edge.label] if edge.label else []
     if edge.condition:
-        condition = edge.condition if len(edge.condition) <= _CONDITION_WIDTH else edge.condition[: _CONDITION_WIDTH - 1] + "…"
+        condition = (
+            edge.condition
+            if len(edge.condition) <= _CONDITION_WIDTH
+            else edge.condition[: _CONDITION_WIDTH - 1] + "…"
+        )
         parts.append(f"[{' '.join(condition.split())}]")
     if edge.effects:
         parts.append("/ " + ", ".join(edge.effects))

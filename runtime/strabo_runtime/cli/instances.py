@@ -1,0 +1,184 @@
+"""`strabo instances`: what runs, where each stands and what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from strabo_runtime.cli.failures import fail
+from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings
+
+if TYPE_CHECKING:
+    from strabo_runtime.instances import Found
+    from strabo_runtime.waiting import Waiting
+
+app = typer.Typer(help="See what runs, where it stands and what it waits for.", no_args_is_help=True)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The instance.", show_default=False)]
+
+
+@app.command("list")
+def list_instances(
+    protocol: Annotated[str | None, typer.Option("--protocol", help="Only of this protocol.")] = None,
+    state: Annotated[str | None, typer.Option("--state", help="Only in this state.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="Only running, success or failure.")] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="Only with this label: NAME=VALUE.")] = None,
+    output: Output = Format.text,
+    namespace: Namespace = None,
+    bootstrap: Bootstrap = None,
+) -> None:
+    """List instances, the last moved first; those that finished are listed for as long as they are remembered."""
+    from strabo_runtime.instances import find_all
+
+    settings = kafka_settings(namespace, bootstrap)
+    wanted = dict(_label(text) for text in label or [])
+    found = [
+        item
+        for item in asyncio.run(find_all(settings))
+        if (protocol is None or item.protocol == protocol)
+        and (state is None or item.state == state)
+        and (status is None or item.status == status)
+        and all(str(item.labels.get(name)) == value for name, value in wanted.items())
+    ]
+    if output is Format.json:
+        _echo_json([_row(item) for item in found])
+        return
+    from strabo_runtime.step_view import clock_text
+
+    for item in found:
+        labels = " ".join(f"{name}={value}" for name, value in item.labels.items() if value is not None)
+        stands = f"{item.id:<28} {item.protocol} {item.version}  {item.state:<20} {item.status:<8}"
+        typer.echo(f"{stands} step {item.revision}  {clock_text(item.updated_at)}  {labels}".rstrip())
+    if not found:
+        typer.echo("no instance; start one with: strabo start PROTOCOL TYPE --as AGENT")
+
+
+@app.command()
+def show(instance: Id, output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None) -> None:
+    """Say on one screen what an instance is, where it stands, what it waits for and what to try."""
+    from strabo_runtime.instances import find_one
+    from strabo_runtime.waiting import waiting
+
+    found = asyncio.run(find_one(kafka_settings(namespace, bootstrap), instance))
+    answer: Waiting | None = None
+    if found.instance is not None and found.machine is not None and found.status == "running":
+        answer = waiting(found.machine, found.instance, now=int(time.time() * 1000))
+    if output is Format.json:
+        _echo_json(_row(found) | _details(found, answer))
+        return
+    for line in _screen(found, answer):
+        typer.echo(line)
+
+
+@app.command()
+def watch(
+    instances: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Only these instances.", show_default=False)] = None,
+    output: Output = Format.text,
+    namespace: Namespace = None,
+    bootstrap: Bootstrap = None,
+) -> None:
+    """Print every step as it happens, until Ctrl-C. With one ID its history comes first, and its end ends the watch."""
+    from strabo_runtime import history
+    from strabo_runtime.step_view import StepView, view_line
+
+    settings = kafka_settings(namespace, bootstrap)
+
+    async def run() -> None:
+        open_instances = set(instances or [])
+        async for record in history.watch(settings, instances or None):
+            view = StepView.of(record)
+            if output is Format.json:
+                _echo_json_line(view)
+            else:
+                typer.echo(view_line(view))
+            if view.ends and instances:
+                open_instances.discard(record.instance_id)
+                if not open_instances:
+                    return
+
+    asyncio.run(run())
+
+
+def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
+    from strabo_runtime.step_view import clock_text
+
+    instance = found.instance
+    yield f"{found.id}  {found.protocol} {found.version} ({found.definition_hash})"
+    yield f"  stands    {found.state}, {found.status}, after step {found.revision}, last moved {clock_text(found.updated_at)}"
+    if found.labels:
+        yield "  labels    " + " ".join(f"{name}={value}" for name, value in found.labels.items())
+    if instance is not None:
+        yield f"  started   {clock_text(instance.started_at)} by {instance.starter}"
+        for role, agents in instance.roles.items():
+            yield f"  role      {role}: {', '.join(agents) or 'nobody'}"
+    if found.result is not None:
+        yield f"  result    {found.result}"
+    if found.error is not None:
+        yield f"  error     {found.error}"
+    if answer is not None:
+        for item in answer.awaited:
+            who = f" from {', '.join(item.agents)}" if item.agents else ""
+            owed = " (owed)" if item.owed else ""
+            due = f", due {clock_text(item.due)}" if item.due is not None else ""
+            yield f"  waits for {item.what}{who}{owed}, since {clock_text(item.since)}{due}"
+        if answer.deadline is not None:
+            yield f"  deadline  {clock_text(answer.deadline)}"
+    for incident in instance.incidents if instance is not None else ():
+        yield f"  incident  {clock_text(incident.at)} input {incident.input_id}: {incident.reason}"
+    if answer is not None:
+        yield f"  likely    {answer.likely_cause}"
+        yield f"  try       {answer.advice}"
+
+
+def _row(found: Found) -> dict[str, Any]:
+    return {
+        "instance": found.id,
+        "protocol": found.protocol,
+        "version": found.version,
+        "status": found.status,
+        "state": found.state,
+        "revision": found.revision,
+        "updated_at": found.updated_at,
+        "labels": dict(found.labels),
+    }
+
+
+def _details(found: Found, answer: Waiting | None) -> dict[str, Any]:
+    instance = found.instance
+    return {
+        "definition_hash": found.definition_hash,
+        "result": found.result,
+        "error": found.error,
+        "starter": instance.starter if instance else None,
+        "started_at": instance.started_at if instance else None,
+        "roles": {role: list(agents) for role, agents in instance.roles.items()} if instance else {},
+        "variables": instance.variables.to_json() if instance else None,
+        "incidents": list(instance.incidents) if instance else [],
+        "waits_for": list(answer.awaited) if answer else [],
+        "deadline": answer.deadline if answer else None,
+        "likely_cause": answer.likely_cause if answer else None,
+        "advice": answer.advice if answer else None,
+    }
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        fail(f"--label {text!r}: write NAME=VALUE")
+    return name, value
+
+
+def _echo_json(value: object) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def _echo_json_line(value: object) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(value).decode())
