@@ -74,7 +74,7 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
     @classmethod
@@ -108,7 +108,7 @@ class Settings(BaseSettings):
         field = cls.model_fields.get(name)
         if error["type"] == "extra_forbidden" or field is None:
             return f"{variable}: there is no such setting"
-        shown = "" if _is_secret(field) else f"={error['input']}"
+        shown = "" if _is_secret(field) else f"={_shown(error['input'])}"
         hint = f" ({field.description})" if field.description else ""
         return f"{variable}{shown}: {text[:1].lower()}{text[1:]}{hint}"
 
@@ -195,6 +195,11 @@ class KafkaSettings(Settings):
                 f"{PREFIX}KAFKA_SASL_USERNAME and {PREFIX}KAFKA_SASL_PASSWORD (or _FILE) too"
             )
         return self
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if text.isprintable() and len(text) <= 100 else f"{text[:100]!r}"
 
 
 def _is_secret(field: FieldInfo) -> bool:
