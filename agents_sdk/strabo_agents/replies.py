@@ -1,0 +1,170 @@
+"""Waits for answers and outcomes on the replies topic, from the moment that it is opened.
+
+It reads outside of any group, since the answer to this process's message must come to this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import structlog
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaError
+from strabo_avro import headers
+from strabo_avro.codec import decode
+from strabo_avro.errors import Undecodable
+from strabo_avro.records import Envelope
+from strabo_topics.clients import consumer as new_consumer
+from strabo_topics.names import partition_for
+from strabo_topics.settings import KafkaSettings
+
+from strabo_agents.answers import read_answer, read_outcome
+from strabo_agents.errors import Permanent, Rejected
+from strabo_agents.messages import Accepted, Outcome
+
+POLL_MS = 500
+RETRY_PAUSE = 0.2
+
+_log = structlog.get_logger(__name__)
+
+
+class Replies:
+    """Futures of what is awaited, fulfilled by a reader that starts with the first `open`."""
+
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._settings = settings
+        self._answers: dict[str, asyncio.Future[Accepted | Rejected]] = {}
+        self._outcomes: dict[str, asyncio.Future[Outcome]] = {}
+        self._recipients: Counter[str] = Counter()
+        self._consumer: AIOKafkaConsumer | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Return once everything written from now on will be seen."""
+        async with self._opening:
+            if self._reading is not None:
+                return
+            consumer = new_consumer(self._settings, offset_reset="earliest")
+            await consumer.start()
+            try:
+                partitions = await _partitions(consumer, self._settings.names.replies)
+                consumer.assign(partitions)
+                ends = await consumer.end_offsets(partitions)
+                for partition in partitions:
+                    consumer.seek(partition, ends[partition])
+            except BaseException:
+                await consumer.stop()
+                raise
+            self._consumer = consumer
+            self._reading = asyncio.create_task(self._read(consumer), name="replies")
+
+    @contextlib.contextmanager
+    def expecting_answer(self, message_id: str, sender: str) -> Iterator[asyncio.Future[Accepted | Rejected]]:
+        """The answer to a message that `sender` is about to send."""
+        answer = self._answers.get(message_id)
+        if answer is None:
+            answer = self._answers[message_id] = asyncio.get_running_loop().create_future()
+        self._recipients[sender] += 1
+        try:
+            yield answer
+        finally:
+            self._answers.pop(message_id, None)
+            self._forget(sender)
+
+    def outcome(self, instance_id: str, starter: str) -> asyncio.Future[Outcome]:
+        """The end of an instance that `starter` is about to start; asked for again, the same."""
+        outcome = self._outcomes.get(instance_id)
+        if outcome is None:
+            outcome = self._outcomes[instance_id] = asyncio.get_running_loop().create_future()
+            self._recipients[starter] += 1
+        return outcome
+
+    async def close(self) -> None:
+        """Stop reading."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+            self._reading = None
+        if self._consumer is not None:
+            await self._consumer.stop()
+            self._consumer = None
+
+    async def _read(self, consumer: AIOKafkaConsumer) -> None:
+        while True:
+            try:
+                batch = await consumer.getmany(timeout_ms=POLL_MS)
+            except (KafkaError, OSError) as error:
+                _log.warning(
+                    "reading replies failed and is tried again", error=f"{type(error).__name__}: {error}"
+                )
+                await asyncio.sleep(RETRY_PAUSE)
+                continue
+            for records in batch.values():
+                for record in records:
+                    self._take(record)
+
+    def _take(self, record: ConsumerRecord) -> None:
+        recipients = headers.read(record.headers).to
+        if recipients and not any(self._recipients[each] for each in recipients):
+            return
+        try:
+            envelope = decode(record.value, Envelope)
+            if envelope.kind == "reply":
+                self._take_answer(envelope)
+            elif envelope.kind == "outcome":
+                self._take_outcome(envelope)
+        except (Undecodable, Permanent) as error:
+            _log.warning(
+                "a reply cannot be read", offset=record.offset, partition=record.partition, error=str(error)
+            )
+
+    def _take_answer(self, envelope: Envelope) -> None:
+        answer = self._answers.get(envelope.in_reply_to or "")
+        if answer is not None and not answer.done():
+            answer.set_result(read_answer(envelope))
+
+    def _take_outcome(self, envelope: Envelope) -> None:
+        outcome = self._outcomes.pop(envelope.instance_id, None)
+        if outcome is None:
+            return
+        for recipient in envelope.to:
+            self._forget(recipient)
+        if not outcome.done():
+            outcome.set_result(read_outcome(envelope))
+
+    def _forget(self, recipient: str) -> None:
+        self._recipients[recipient] -= 1
+        if self._recipients[recipient] <= 0:
+            del self._recipients[recipient]
+
+
+async def find_outcome(settings: KafkaSettings, instance_id: str) -> Outcome:
+    """The end of an instance that somebody else started: looked for in what replies keep, then waited for."""
+    consumer = new_consumer(settings, offset_reset="earliest")
+    await consumer.start()
+    try:
+        partitions = await _partitions(consumer, settings.names.replies)
+        partition = partitions[partition_for(instance_id, len(partitions))]
+        consumer.assign([partition])
+        await consumer.seek_to_beginning(partition)
+        while True:
+            for records in (await consumer.getmany(timeout_ms=POLL_MS)).values():
+                for record in records:
+                    if headers.read(record.headers).type == "Outcome":
+                        envelope = decode(record.value, Envelope)
+                        if envelope.instance_id == instance_id:
+                            return read_outcome(envelope)
+    finally:
+        await consumer.stop()
+
+
+async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> Sequence[TopicPartition]:
+    await consumer.topics()
+    numbers = consumer.partitions_for_topic(topic)
+    if not numbers:
+        raise KafkaError(f"topic {topic} is not there")
+    return [TopicPartition(topic, number) for number in sorted(numbers)]
