@@ -16,8 +16,8 @@ Agents: TypeAlias = tuple[str, ...]
 class Message:
     """A message that somebody sent to the instance. Times are milliseconds since the epoch, UTC.
 
-    `role` is the role that the sender names (None: the first `from` role it holds); `to` narrows the recipients (None:
-    as the type says); `user` is the person who acted for a human role.
+    `role` is the role that the sender names (None: the first `from` role it holds); `to` narrows the
+    recipients (None: as the type says); `user` is the person who acted for a human role.
     """
 
     id: str
@@ -37,9 +37,10 @@ class Message:
 class Start:
     """The input that makes an instance.
 
-    `named` is what the starter asked for (role → ids). `bound` is the recorded answer of the agent directory for the roles
-    that it did not name (role → ids, as many as were found, up to what was sought). The engine checks both against `min` and
-    `max`. `message` is the starting message, whose `id` is the start's.
+    `named` is what the starter asked for (role → ids). `bound` is the recorded answer of the agent
+    directory for the roles that it did not name (role → ids, as many as were found, up to what was sought).
+    The engine checks both against `min` and `max`. `message` is the starting message, whose `id` is the
+    start's. With `or_send`, a start of an instance that exists already is taken as that message.
     """
 
     id: str
@@ -50,11 +51,15 @@ class Start:
     message: Message | None
     named: Mapping[str, Agents]
     bound: Mapping[str, Agents]
+    or_send: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TimerDue:
-    """The instance's earliest timer or debt has fallen due. `due` and `key` are those of `engine.timers.next_due`."""
+    """The instance's earliest timer or debt has fallen due.
+
+    `due` and `key` are those of `engine.timers.next_due`.
+    """
 
     id: str
     key: str

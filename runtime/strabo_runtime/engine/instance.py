@@ -7,17 +7,22 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from strabo_runtime.engine.inputs import Agents
-from strabo_runtime.expressions import Variables
+from strabo_runtime.engine.window import Seen
+from strabo_runtime.expressions import MessageFacts, Variables
 from strabo_runtime.expressions.types import Json
 
 Status = Literal["running", "success", "failure"]
 Change: TypeAlias = tuple[str, Json]
-"""A recorded change: a field's path (`state`, `variables.x`, `variables.x+` for an append, `roles.R`, ...) and its new value."""
+"""A recorded change: a field's path (`state`, `variables.x`, `variables.x+` for an append, `roles.R`, ...)
+and its new value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """Something that falls due. `key` is unique in the instance: `timeout`, `deadline`, or `timer:<name>`; ties fire by `order`."""
+    """Something that falls due.
+
+    `key` is unique in the instance: `timeout`, `deadline`, or `timer:<name>`; ties fire by `order`.
+    """
 
     key: str
     due: int
@@ -28,13 +33,19 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Debt:
-    """An agent's open `expects` of the current state (index into it); `due` None never lapses."""
+    """An agent's open `expects` of the current state (index into it); `due` None never lapses.
+
+    `request` is the id of the delivery that a reminder sends again, `every` the time between two reminders.
+    """
 
     agent: str
     role: str
     expectation: int
     since: int
-    due: int | None
+    due: int | None = None
+    order: int = 0
+    request: str | None = None
+    every: int | None = None
     reminders_sent: int = 0
     next_reminder: int | None = None
 
@@ -52,8 +63,12 @@ class Incident:
 class Instance:
     """`revision` counts taken steps; `now` is the last step's; times are milliseconds since the epoch.
 
-    `seen` holds the last 1,000 input ids (hash of the id → hash of id and content), oldest first. `turns` counts the uses of
-    `Role[any]`. `last_deliveries` keeps, for agents that an `expects` may remind, the last message delivered to them.
+    `start` fingerprints the start (its id, its content), which is never forgotten; `seen` holds the last
+    1,000 inputs after it. `starting` is kept only where the protocol reads it. `turns` counts the uses of
+    `Role[any]`. `last_deliveries` names, for agents that an `expects` may remind, the last message
+    delivered to them, and `deliveries` holds those messages. `quorum_lost` lists the roles whose loss was
+    announced. `timers_set` counts the timers and debts ever armed, for their order. `size_bound` is never
+    less than the bytes of the stored form without `seen` and `incidents`; it only spares measuring.
     """
 
     id: str
@@ -64,17 +79,22 @@ class Instance:
     state: str
     revision: int
     starter: str
+    start: tuple[int, int]
     started_at: int
     now: int
     variables: Variables
     roles: Mapping[str, Agents]
-    starting: Json = None
+    seen: Seen
+    starting: MessageFacts | None = None
     pending: tuple[Debt, ...] = ()
     timers: tuple[Timer, ...] = ()
-    seen: tuple[tuple[int, int], ...] = ()
+    timers_set: int = 0
     turns: Mapping[str, int] = field(default_factory=dict)
-    last_deliveries: Mapping[str, Json] = field(default_factory=dict)
+    deliveries: Mapping[str, Json] = field(default_factory=dict)
+    last_deliveries: Mapping[str, str] = field(default_factory=dict)
+    quorum_lost: tuple[str, ...] = ()
     incidents: tuple[Incident, ...] = ()
     labels: Mapping[str, Json] = field(default_factory=dict)
     result: Json = None
     error: str | None = None
+    size_bound: int = field(default=0, compare=False)

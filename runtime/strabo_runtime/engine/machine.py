@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from strabo_runtime.engine.lookup import Lookup, build_lookup
 from strabo_runtime.expressions import Environment, Expression, PayloadValidator, Template
-from strabo_runtime.expressions.types import Type
+from strabo_runtime.expressions.types import NamedTypes, Type
 
 PlayedBy = Literal["agent", "engine", "human"]
 Unexpected = Literal["reject", "ignore", "defer"]
@@ -21,7 +22,10 @@ BUILT_IN_EVENTS = (QUORUM_LOST, "Cancelled", "Bound", "BindFailed")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A participant. `maximum` None is unbounded; `count` None seeks every healthy agent (or `minimum`, when there is a maximum)."""
+    """A participant.
+
+    `maximum` None is unbounded; `count` None seeks every healthy agent (or `minimum`, when there is a maximum).
+    """
 
     name: str
     played_by: PlayedBy
@@ -330,3 +334,8 @@ class Machine:
     limits: Limits
     environment: Environment
     functions: Mapping[str, str] = field(default_factory=dict)
+    types: NamedTypes = field(default_factory=dict)
+    lookup: Lookup = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookup", build_lookup(self))

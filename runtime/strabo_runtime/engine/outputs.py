@@ -7,30 +7,19 @@ from typing import Literal, TypeAlias
 
 from strabo_runtime.engine.inputs import Agents, Input
 from strabo_runtime.engine.instance import Change, Instance
+from strabo_runtime.engine.rejection import RefusedBy as RefusedBy
+from strabo_runtime.engine.rejection import Rejection as Rejection
 from strabo_runtime.expressions.types import Json
 
 Verdict = Literal["taken", "duplicate", "ignored", "deferred", "rejected", "failed"]
-RefusedBy = Literal[
-    "constraint", "unexpected", "finished", "schema", "unbound", "conflict", "stale", "unknown", "quorum", "overloaded"
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """Why an input was refused: a value, never raised. `text` says what, where and what would be taken.
-
-    `constraints` names the violated ones in order (when `by` is `constraint`), `descriptions` their texts.
-    """
-
-    by: RefusedBy
-    text: str
-    constraints: tuple[str, ...] = ()
-    descriptions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One record on a role's topic: a message for `to`, agents of `role`. One broadcast is one delivery a role."""
+    """One record on a role's topic: a message for `to`, agents of `role`.
+
+    One broadcast is one delivery a role.
+    """
 
     id: str
     role: str
@@ -46,7 +35,11 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer to the sender of one input, on the replies topic."""
+    """An answer to the sender of one input, on the replies topic.
+
+    Every start and message is answered, and a repeated one with the same id again; whoever sends the
+    replies on may leave out the acceptances that nobody asked for.
+    """
 
     id: str
     to: str
@@ -73,9 +66,11 @@ Output: TypeAlias = Delivery | Reply | Outcome
 
 @dataclass(frozen=True, slots=True)
 class MicroStep:
-    """One move inside a step: which transition (its index; None for a timer's `to`), from where, to where, and why.
+    """One move inside a step: which transition (its index; None for a timer's `to`), from where, to where,
+    and why.
 
-    `trigger` is a message type's name, `"!" + event`, `"timer:" + key`, or None for an automatic transition.
+    `trigger` is a message type's name, `"!" + event`, `"timer:" + key`, `"start"` for the entry of the
+    first state, or None for an automatic transition.
     """
 
     transition: int | None
@@ -87,9 +82,15 @@ class MicroStep:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The whole effect of one input. `after` is `before` unless the verdict is taken (or an incident was put on it).
+    """The whole effect of one input.
 
-    Byte-equal replay compares `after` and `outputs`. `changes` is what recovery applies to `before` to get `after`.
+    `after` is `before`, the very object, where nothing changed. A refusal changes nothing but the
+    remembered ids, a failed step nothing but its incident and the timer that it consumed; neither raises
+    the revision. Only a refusal whose constraint raises an event, sends or fails acts beyond that, as a
+    step of its own.
+
+    Byte-equal replay compares `after` and `outputs`. `changes` is what recovery applies to `before` to get
+    `after`. `violations` names every violated constraint, whatever followed from it.
     """
 
     input: Input
@@ -103,3 +104,4 @@ class Step:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    violations: tuple[str, ...] = ()

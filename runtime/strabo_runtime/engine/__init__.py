@@ -1,0 +1,55 @@
+"""The engine: one pure function from an instance and an input to a step."""
+
+from strabo_runtime.engine.admission import Need, binding_needs
+from strabo_runtime.engine.changes import apply_changes
+from strabo_runtime.engine.completion import outcome_of
+from strabo_runtime.engine.errors import EngineError, UnreadableState
+from strabo_runtime.engine.identity import NotJson, input_key, message_digest, start_digest
+from strabo_runtime.engine.inputs import Agents, Input, Message, Start, TimerDue
+from strabo_runtime.engine.instance import Change, Debt, Incident, Instance, Timer
+from strabo_runtime.engine.machine import Machine
+from strabo_runtime.engine.outputs import Delivery, MicroStep, Outcome, Output, Rejection, Reply, Step
+from strabo_runtime.engine.replay import replay
+from strabo_runtime.engine.snapshot import decode_input, decode_instance, encode_input, encode_instance
+from strabo_runtime.engine.timers import next_due, timer_input
+from strabo_runtime.engine.transition import fail_step, step
+
+__all__ = [
+    "Agents",
+    "Change",
+    "Debt",
+    "Delivery",
+    "EngineError",
+    "Incident",
+    "Input",
+    "Instance",
+    "Machine",
+    "Message",
+    "MicroStep",
+    "Need",
+    "NotJson",
+    "Outcome",
+    "Output",
+    "Rejection",
+    "Reply",
+    "Start",
+    "Step",
+    "Timer",
+    "TimerDue",
+    "UnreadableState",
+    "apply_changes",
+    "binding_needs",
+    "decode_input",
+    "decode_instance",
+    "encode_input",
+    "encode_instance",
+    "fail_step",
+    "input_key",
+    "message_digest",
+    "next_due",
+    "outcome_of",
+    "replay",
+    "start_digest",
+    "step",
+    "timer_input",
+]

@@ -1,0 +1,326 @@
+"""Decides whether an input is known already, whether its sender may send it, and who takes part in a new instance."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from strabo_runtime.engine.execution import LATEST_TIME, bounded_time
+from strabo_runtime.engine.identity import engine_agent, human_agent
+from strabo_runtime.engine.inputs import Agents, Message, Start
+from strabo_runtime.engine.instance import Instance
+from strabo_runtime.engine.machine import Machine, MessageType, Role
+from strabo_runtime.engine.outputs import Rejection
+from strabo_runtime.expressions import EvaluationError, Expression, InstanceFacts, MessageFacts, Variables
+from strabo_runtime.expressions.types import Json
+
+
+class Admitted(NamedTuple):
+    """A message that may be taken: what expressions read of it, and whom it goes on to (role → agents)."""
+
+    facts: MessageFacts
+    onward: Mapping[str, Agents]
+    turns: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The agents that a start needs from the directory: as many as are found up to `want` (None: all of them)."""
+
+    role: str
+    capabilities: tuple[str, ...]
+    want: int | None
+    minimum: int
+    maximum: int | None
+
+
+# -- messages ---------------------------------------------------------------------------------------------------------
+
+
+def admit(
+    machine: Machine, message: Message, roles: Mapping[str, Agents], turns: Mapping[str, int]
+) -> Admitted | Rejection:
+    """Check type, sender, payload and recipients of a message to an instance with these roles."""
+    kind = machine.messages.get(message.type)
+    if kind is None:
+        return Rejection("schema", _unknown("message type", message.type, machine.messages, machine.name))
+    role = _sender_role(machine, kind, message, roles)
+    if isinstance(role, Rejection):
+        return role
+    payload = _checked_payload(kind, message)
+    if isinstance(payload, Rejection):
+        return payload
+    inward = machine.lookup.inward.get(kind.name)
+    if inward is not None and message.to is None:
+        to: Agents = inward
+        onward: Mapping[str, Agents] = {}
+    else:
+        addressed = _addressed(machine, kind, message, roles, turns)
+        if isinstance(addressed, Rejection):
+            return addressed
+        covered, turns = addressed
+        to = tuple(dict.fromkeys(agent for agents in covered.values() for agent in agents))
+        onward = {role: agents for role, agents in covered.items() if role not in machine.lookup.engine_roles}
+    return Admitted(_facts(message, payload, to, role), onward, turns)
+
+
+def _facts(message: Message, payload: Json, to: Agents, role: str) -> MessageFacts:
+    return MessageFacts(
+        payload,
+        message.type,
+        message.id,
+        message.sender,
+        to,
+        role,
+        message.user,
+        message.in_reply_to,
+        message.sent_at,
+        message.received_at,
+    )
+
+
+def _sender_role(
+    machine: Machine, kind: MessageType, message: Message, roles: Mapping[str, Agents]
+) -> str | Rejection:
+    """The role that the sender speaks for: the one it names, else the first that it holds."""
+    engine_roles = machine.lookup.engine_roles
+    if message.role is not None:
+        if message.role not in kind.senders:
+            return Rejection(
+                "unbound", f"{kind.name} is sent by {_listed(kind.senders)}, not by the role {message.role!r}"
+            )
+        if message.role not in engine_roles and message.sender in roles.get(message.role, ()):
+            return message.role
+    else:
+        for role in kind.senders:
+            if role not in engine_roles and message.sender in roles.get(role, ()):
+                return role
+    role = message.role or _listed(kind.senders)
+    return Rejection(
+        "unbound", f"{message.sender!r} is not bound to {role} here, so it may not send {kind.name}"
+    )
+
+
+def _checked_payload(kind: MessageType, message: Message) -> Json | Rejection:
+    errors = kind.validator.errors(message.payload)
+    if errors:
+        return Rejection("schema", f"the payload of {kind.name} is not valid: {'; '.join(errors)}")
+    for what, time in (("sent", message.sent_at), ("received", message.received_at)):
+        if not 0 <= time <= LATEST_TIME:
+            return Rejection("schema", f"{kind.name} was {what} at {time}, which is no time in milliseconds")
+    return kind.validator.normal(message.payload)
+
+
+def _addressed(
+    machine: Machine,
+    kind: MessageType,
+    message: Message,
+    roles: Mapping[str, Agents],
+    turns: Mapping[str, int],
+) -> tuple[dict[str, Agents], Mapping[str, int]] | Rejection:
+    """Role → whom the message reaches, and the turns of `Role[any]` after it. Nobody is sent its own message."""
+    sender = message.sender
+    covered: dict[str, Agents] = {}
+    if message.to is not None:
+        for agent in message.to:
+            role = next((entry.role for entry in kind.to if agent in roles.get(entry.role, ())), None)
+            if role is None:
+                covers = _listed(tuple(entry.role for entry in kind.to))
+                return Rejection(
+                    "unbound", f"{agent!r} is not bound to {covers}, whom {kind.name} is addressed to"
+                )
+            if agent != sender and agent not in covered.get(role, ()):
+                covered[role] = (*covered.get(role, ()), agent)
+        return covered, turns
+    for entry in kind.to:
+        candidates = tuple(agent for agent in roles.get(entry.role, ()) if agent != sender)
+        if entry.reach == "any" and candidates:
+            turn = turns.get(entry.role, 0)
+            turns = {**turns, entry.role: turn + 1}
+            candidates = (candidates[turn % len(candidates)],)
+        elif entry.reach == "one" and len(candidates) > 1:
+            return Rejection(
+                "schema",
+                f"{kind.name} goes to one {entry.role}, and there are {len(candidates)}: name which in `to`",
+            )
+        known = covered.get(entry.role, ())
+        covered[entry.role] = (*known, *(agent for agent in candidates if agent not in known))
+    return covered, turns
+
+
+# -- starts -----------------------------------------------------------------------------------------------------------
+
+
+class Bound(NamedTuple):
+    """Who takes part in a new instance, and its starting message (None: it starts without one)."""
+
+    roles: dict[str, Agents]
+    message: Admitted | None
+
+
+def binding_needs(machine: Machine, start: Start) -> Mapping[str, Need] | Rejection:
+    """The roles that the directory is asked for, in order, or why this start is refused whatever it answers."""
+    facts = _starting_facts(machine, start)
+    if isinstance(facts, Rejection):
+        return facts
+    given = _given(machine, start, facts)
+    if isinstance(given, Rejection):
+        return given
+    needs: dict[str, Need] = {}
+    for role in machine.roles.values():
+        if role.played_by != "agent" or role.name in start.named:
+            continue
+        present = given.get(role.name, ())
+        want = _wanted(machine, role, start, facts)
+        if isinstance(want, Rejection):
+            return want
+        if present and want is not None and want <= len(present):
+            continue
+        needs[role.name] = Need(role.name, role.capabilities, want, role.minimum, role.maximum)
+    return needs
+
+
+def bind(machine: Machine, start: Start) -> Bound | Rejection:
+    """Bind every role of a new instance from what the starter named and the directory answered."""
+    needs = binding_needs(machine, start)
+    if isinstance(needs, Rejection):
+        return needs
+    facts = _starting_facts(machine, start)
+    given = _given(machine, start, facts if isinstance(facts, MessageFacts) else None)
+    if isinstance(given, Rejection):
+        return given
+    roles: dict[str, Agents] = {}
+    for role in machine.roles.values():
+        if role.played_by == "engine":
+            roles[role.name] = (engine_agent(role.name),)
+            continue
+        agents = given.get(role.name, ())
+        need = needs.get(role.name)
+        if need is not None:
+            found = tuple(dict.fromkeys(start.bound.get(role.name, ())))
+            agents = (*agents, *(agent for agent in found if agent not in agents))[: need.want]
+        elif not agents and role.played_by == "human":
+            agents = (human_agent(role.name),)
+        if len(agents) < role.minimum:
+            return Rejection("quorum", _too_few(machine, role, agents))
+        if role.maximum is not None and len(agents) > role.maximum:
+            return Rejection(
+                "quorum",
+                f"the role {role.name} takes at most {role.maximum} agents, and {len(agents)} were named",
+            )
+        roles[role.name] = agents
+    if start.message is None:
+        return Bound(roles, None)
+    admitted = admit(machine, start.message, roles, {})
+    return admitted if isinstance(admitted, Rejection) else Bound(roles, admitted)
+
+
+def _starting_facts(machine: Machine, start: Start) -> MessageFacts | Rejection | None:
+    """The starting message as `count` reads it, before anybody is bound."""
+    message = start.message
+    if message is None:
+        return None
+    kind = machine.messages.get(message.type)
+    if kind is None:
+        return Rejection("schema", _unknown("message type", message.type, machine.messages, machine.name))
+    role = _starter_role(machine, kind, message)
+    if isinstance(role, Rejection):
+        return role
+    payload = _checked_payload(kind, message)
+    if isinstance(payload, Rejection):
+        return payload
+    return _facts(message, payload, (), role)
+
+
+def _starter_role(machine: Machine, kind: MessageType, message: Message) -> str | Rejection:
+    if message.role is not None and message.role not in kind.senders:
+        return Rejection(
+            "unbound", f"{kind.name} is sent by {_listed(kind.senders)}, not by {message.role!r}"
+        )
+    for role in kind.senders if message.role is None else (message.role,):
+        if role not in machine.lookup.engine_roles:
+            return role
+    return Rejection("unbound", f"{kind.name} is sent by the engine alone, so nobody can start with it")
+
+
+def _given(machine: Machine, start: Start, facts: MessageFacts | None) -> dict[str, Agents] | Rejection:
+    """Role → agents that need no directory: those named, and the starter."""
+    given: dict[str, Agents] = {}
+    for name, agents in start.named.items():
+        role = machine.roles.get(name)
+        if role is None:
+            return Rejection("unbound", _unknown("role", name, machine.roles, machine.name))
+        if role.played_by == "engine":
+            return Rejection(
+                "unbound", f"the role {name} is played by the engine, so nobody can be named for it"
+            )
+        if any(not agent for agent in agents):
+            return Rejection("unbound", f"an agent named for the role {name} has an empty id")
+        given[name] = tuple(dict.fromkeys(agents))
+    if facts is not None:
+        named = given.get(facts.role)
+        if named is None:
+            given[facts.role] = (facts.sender,)
+        elif facts.sender not in named:
+            return Rejection(
+                "unbound",
+                f"{facts.sender!r} starts as {facts.role}, and {_listed(named)} was named for that role",
+            )
+    return given
+
+
+def _wanted(machine: Machine, role: Role, start: Start, facts: MessageFacts | None) -> int | Rejection | None:
+    """How many are sought, within the role's bounds; None: every healthy agent."""
+    count: Json = None
+    if isinstance(role.count, Expression):
+        now = bounded_time(start.now, start.received_at)
+        instance = InstanceFacts(
+            start.instance_id, machine.name, machine.version, machine.initial, now, 1, None
+        )
+        scope = machine.environment.scope(
+            Variables.of({}), now=now, instance=instance, roles={}, pending={}, starting=facts
+        )
+        try:
+            count = role.count.evaluate(scope)
+        except EvaluationError as error:
+            return Rejection("quorum", f"how many agents the role {role.name} needs cannot be told: {error}")
+    elif role.count is not None:
+        count = role.count
+    else:
+        return None if role.maximum is None else max(role.minimum, 1)
+    if not isinstance(count, int | float) or isinstance(count, bool) or not count >= 0:
+        return Rejection(
+            "quorum", f"the role {role.name} needs {count!r} agents, which is no number of agents"
+        )
+    wanted = max(int(min(count, 2**31)), role.minimum)
+    return wanted if role.maximum is None else min(wanted, role.maximum)
+
+
+def _too_few(machine: Machine, role: Role, agents: Agents) -> str:
+    found = f"{len(agents)} found ({', '.join(agents)})" if agents else "none found"
+    skills = f" with {', '.join(role.capabilities)}" if role.capabilities else ""
+    return f"{machine.name} needs at least {role.minimum} agents for the role {role.name}{skills}: {found}"
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def stale(instance: Instance, message: Message) -> Rejection:
+    """The refusal of an id that may be one of those forgotten."""
+    return Rejection(
+        "stale",
+        f"{message.id!r} of {message.sender!r} was sent before messages that {instance.id} has already forgotten,"
+        " so it may be a late repeat; send it again under a new id if it is not",
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " or ".join(names)
+
+
+def _unknown(what: str, name: str, known: Iterable[str], protocol: str) -> str:
+    near = difflib.get_close_matches(name[:200], list(known), n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{protocol} has no {what} {name[:200]!r}{hint}"

@@ -1,0 +1,160 @@
+"""Turns a step under way into values: the instance after it, what was recorded, what goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from strabo_runtime.engine.changes import change_list
+from strabo_runtime.engine.errors import StepError
+from strabo_runtime.engine.execution import Execution, stored_size
+from strabo_runtime.engine.identity import outcome_id
+from strabo_runtime.engine.inputs import Input
+from strabo_runtime.engine.instance import Instance, Status
+from strabo_runtime.engine.outputs import Outcome, Output, Rejection, Reply, Step, Verdict
+from strabo_runtime.engine.snapshot import measured_size
+from strabo_runtime.engine.timers import keep_requests
+from strabo_runtime.engine.window import Seen
+from strabo_runtime.expressions import EvaluationError
+from strabo_runtime.expressions.types import Json
+
+_STEP_OVERHEAD = 64
+_DEBT_OVERHEAD = 192
+"""More than the stored form of these can grow by, beside the names in them: bounds, so that measuring is rare."""
+
+
+def complete(
+    execution: Execution,
+    given: Input,
+    verdict: Verdict,
+    *,
+    starter: str,
+    start: tuple[int, int],
+    seen: Seen,
+    reply: Reply | None,
+    rejection: Rejection | None = None,
+) -> Step:
+    """The step as a value. Raises StepError where the instance has outgrown its limit."""
+    before, machine = execution.before, execution.machine
+    status = _status(execution)
+    labels = _labels(execution)
+    result: Json = None
+    if status == "running":
+        keep_requests(execution)
+    else:
+        result = _finish(execution, status)
+    if before is None or execution.pending is not before.pending:
+        execution.size_bound += sum(_DEBT_OVERHEAD + 2 * len(debt.agent) for debt in execution.pending)
+    if before is None or labels is not before.labels:
+        execution.size_bound += stored_size(dict(labels))
+    after = Instance(
+        execution.instance_id,
+        machine.name,
+        machine.version,
+        machine.hash,
+        status,
+        execution.state,
+        execution.revision,
+        starter,
+        start,
+        execution.started_at,
+        execution.now,
+        execution.scope.variables,
+        execution.roles,
+        seen,
+        execution.starting if machine.lookup.reads_starting else None,
+        execution.pending,
+        execution.timers,
+        execution.timers_set,
+        execution.turns,
+        execution.deliveries,
+        execution.last_deliveries,
+        execution.quorum_lost,
+        () if before is None else before.incidents,
+        labels,
+        result,
+        execution.error,
+        execution.size_bound + _STEP_OVERHEAD,
+    )
+    after = _within_limit(after, machine.limits.state_bytes, fresh=before is None)
+    outputs: list[Output] = [] if reply is None else [reply]
+    outputs += execution.delivered
+    if status != "running":
+        outputs.append(outcome_of(after))
+    return Step(
+        given,
+        verdict,
+        before,
+        after,
+        tuple(execution.micro_steps),
+        tuple(outputs),
+        rejection,
+        None,
+        tuple(execution.warnings),
+        tuple(execution.notes),
+        change_list(before, after, execution.variable_changes),
+        tuple(execution.violations),
+    )
+
+
+def outcome_of(instance: Instance) -> Outcome:
+    """What the starter is told of a finished instance, as often as it asks."""
+    return Outcome(
+        outcome_id(instance.id),
+        instance.starter,
+        "success" if instance.status == "success" else "failure",
+        instance.state,
+        instance.result,
+        instance.error,
+    )
+
+
+def _status(execution: Execution) -> Status:
+    if execution.ended:
+        return "failure"
+    return execution.machine.states[execution.state].final or "running"
+
+
+def _labels(execution: Execution) -> Mapping[str, Json]:
+    """The labels now; the very object of before where they are the same, so that nothing is recorded."""
+    known: Mapping[str, Json] = {} if execution.before is None else execution.before.labels
+    templates = execution.machine.labels
+    if not templates:
+        return known
+    labels: dict[str, Json] = {}
+    for name, template in templates.items():
+        try:
+            labels[name] = template.render(execution.scope)
+        except EvaluationError:
+            labels[name] = None
+    return known if labels == known else labels
+
+
+def _finish(execution: Execution, status: Status) -> Json:
+    """Cancel what was waiting, and give the result: of a success alone."""
+    execution.timers = ()
+    execution.pending = ()
+    execution.deliveries = {}
+    execution.last_deliveries = {}
+    if status == "failure":
+        if execution.error is None:
+            execution.error = f"ended in the state {execution.state}"
+        return None
+    result: dict[str, Json] = {}
+    for name, template in execution.machine.result.items():
+        try:
+            result[name] = template.render(execution.scope)
+        except EvaluationError as error:
+            result[name] = None
+            execution.notes.append(f"result {name} is null: {error}")
+    return result
+
+
+def _within_limit(after: Instance, limit: int, *, fresh: bool) -> Instance:
+    """The instance, measured where it may have outgrown the limit (and once at its start)."""
+    if not fresh and after.size_bound <= limit:
+        return after
+    size = measured_size(after)
+    if size > limit:
+        raise StepError(f"the instance would take {size} bytes, and `limits.state_bytes` is {limit}")
+    return replace(after, size_bound=size)

@@ -1,0 +1,323 @@
+"""One step under way: the working copy of an instance, and what has come out of the step so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+import orjson
+
+from strabo_runtime.engine.errors import StepError
+from strabo_runtime.engine.identity import delivery_id
+from strabo_runtime.engine.inputs import Agents
+from strabo_runtime.engine.instance import Change, Debt, Instance, Timer
+from strabo_runtime.engine.lookup import NO_MESSAGE
+from strabo_runtime.engine.machine import Machine
+from strabo_runtime.engine.outputs import Delivery, MicroStep
+from strabo_runtime.expressions import (
+    EvaluationError,
+    EventFacts,
+    InstanceFacts,
+    MessageFacts,
+    Template,
+    format_timestamp,
+    parse_duration,
+    parse_timestamp,
+)
+from strabo_runtime.expressions.types import Json
+
+LATEST_TIME = 253_402_300_799_999
+"""The last millisecond that a timestamp can say: 9999-12-31T23:59:59.999Z."""
+
+
+def bounded_time(*times: int) -> int:
+    """The latest of these times, within what timestamps can say."""
+    return max(0, min(LATEST_TIME, max(times)))
+
+
+def stored_size(value: Json) -> int:
+    """How many bytes a value takes in the stored form."""
+    try:
+        return len(orjson.dumps(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StepError(f"a value cannot be stored as JSON: {error}") from None
+
+
+class Execution:
+    """The mutable side of a step. It lives for one step, and only `completion` turns it into values again.
+
+    The instance before the step is never touched: what changes is replaced, not altered.
+    """
+
+    __slots__ = (
+        "before",
+        "delivered",
+        "deliveries",
+        "ended",
+        "entered",
+        "error",
+        "events",
+        "instance_id",
+        "last_deliveries",
+        "logs",
+        "lookup",
+        "machine",
+        "message",
+        "micro_steps",
+        "notes",
+        "now",
+        "pending",
+        "quorum_lost",
+        "revision",
+        "roles",
+        "scope",
+        "size_bound",
+        "started_at",
+        "starting",
+        "state",
+        "steps_taken",
+        "timers",
+        "timers_set",
+        "turns",
+        "variable_changes",
+        "violations",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        machine: Machine,
+        before: Instance | None,
+        *,
+        instance_id: str,
+        now: int,
+        roles: Mapping[str, Agents],
+        starting: MessageFacts | None,
+        message: MessageFacts | None,
+    ) -> None:
+        self.machine = machine
+        self.lookup = machine.lookup
+        self.before = before
+        self.instance_id = instance_id
+        self.now = now
+        self.roles = roles
+        self.starting = starting
+        self.message = message
+        self.ended = False
+        self.entered = False
+        self.error: str | None = None
+        self.events: deque[tuple[str, Json]] = deque()
+        self.delivered: list[Delivery] = []
+        self.micro_steps: list[MicroStep] = []
+        self.steps_taken = 0
+        self.logs: list[str] = []
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
+        self.violations: list[str] = []
+        self.variable_changes: list[Change] = []
+        if before is None:
+            self.revision = 1
+            self.started_at = now
+            self.state = machine.initial
+            self.pending: tuple[Debt, ...] = ()
+            self.timers: tuple[Timer, ...] = ()
+            self.timers_set = 0
+            self.turns: Mapping[str, int] = {}
+            self.deliveries: Mapping[str, Json] = {}
+            self.last_deliveries: Mapping[str, str] = {}
+            self.quorum_lost: tuple[str, ...] = ()
+            self.size_bound = 0
+        else:
+            self.revision = before.revision + 1
+            self.started_at = before.started_at
+            self.state = before.state
+            self.pending = before.pending
+            self.timers = before.timers
+            self.timers_set = before.timers_set
+            self.turns = before.turns
+            self.deliveries = before.deliveries
+            self.last_deliveries = before.last_deliveries
+            self.quorum_lost = before.quorum_lost
+            self.size_bound = before.size_bound
+            self.scope = machine.environment.scope(
+                before.variables,
+                now=now,
+                instance=self.instance_facts(),
+                roles=roles,
+                pending=self.owing(),
+                message=message,
+                starting=starting,
+            )
+
+    # -- what expressions see -----------------------------------------------------------------------------------------
+
+    def instance_facts(self) -> InstanceFacts:
+        """The instance as expressions read it; `steps` counts the one under way."""
+        machine = self.machine
+        return InstanceFacts(
+            self.instance_id, machine.name, machine.version, self.state, self.started_at, self.revision, None
+        )
+
+    def owing(self) -> Mapping[str, Agents]:
+        """Role → the agents that still owe, each once, in the order in which they came to owe."""
+        if not self.pending:
+            return self.lookup.nobody_owes
+        owing: dict[str, dict[str, None]] = {role: {} for role in self.machine.roles}
+        for debt in self.pending:
+            owing[debt.role][debt.agent] = None
+        return {role: tuple(agents) for role, agents in owing.items()}
+
+    @property
+    def cause(self) -> str:
+        """The message type that began this step, or NO_MESSAGE: what constraints are looked up by."""
+        return NO_MESSAGE if self.message is None else self.message.type
+
+    # -- changes ------------------------------------------------------------------------------------------------------
+
+    def set_variable(self, name: str, value: Json) -> None:
+        """Give a variable a new value."""
+        self.scope.set_variable(name, value)
+        self.variable_changes.append(("variables." + name, value))
+        self.size_bound += stored_size(value) + 1
+
+    def append(self, name: str, value: Json) -> None:
+        """Append to a list variable."""
+        self.scope.append(name, value)
+        self.variable_changes.append(("variables." + name + "+", value))
+        self.size_bound += stored_size(value) + 3
+
+    def move(self, state: str, debts: tuple[Debt, ...]) -> None:
+        """Stand in another state, with its debts."""
+        self.state = state
+        self.pending = debts
+        self.entered = True
+        self.scope.update(instance=self.instance_facts(), pending=self.owing())
+
+    def set_pending(self, debts: tuple[Debt, ...]) -> None:
+        """Replace the debts."""
+        self.pending = debts
+        self.scope.update(pending=self.owing())
+
+    def set_timer(self, key: str, due: int, event: str | None = None, payload: Json = None) -> None:
+        """Set a timer, in place of one of the same key."""
+        kept = tuple(timer for timer in self.timers if timer.key != key)
+        self.timers = (*kept, Timer(key, due, self.timers_set, event, payload))
+        self.timers_set += 1
+        self.size_bound += len(key) + 64 + (0 if event is None else len(event) + stored_size(payload))
+
+    def cancel_timer(self, key: str) -> None:
+        """Cancel a timer; one that is not set is no error."""
+        if any(timer.key == key for timer in self.timers):
+            self.timers = tuple(timer for timer in self.timers if timer.key != key)
+
+    def raise_event(self, name: str, payload: Json) -> None:
+        """Queue an event behind those already raised."""
+        self.events.append((name, payload))
+
+    def see_event(self, name: str, payload: Json) -> None:
+        """Let expressions read this event."""
+        self.scope.update(event=EventFacts(name, payload))
+
+    def fail(self, reason: str) -> None:
+        """End the instance here as failed; the first reason stands."""
+        if not self.ended:
+            self.ended = True
+            self.error = reason
+
+    def take_turn(self, role: str, candidates: Agents) -> str:
+        """The next of these agents in the turn of `Role[any]`."""
+        turn = self.turns.get(role, 0)
+        self.turns = {**self.turns, role: turn + 1}
+        return candidates[turn % len(candidates)]
+
+    def drop(self, role: str, agents: frozenset[str]) -> None:
+        """Take agents out of a role; what they owe in it is cancelled, and a role left too small says so."""
+        remaining = tuple(agent for agent in self.roles[role] if agent not in agents)
+        self.roles = {**self.roles, role: remaining}
+        self.pending = tuple(debt for debt in self.pending if debt.role != role or debt.agent not in agents)
+        self.scope.update(roles=self.roles, pending=self.owing())
+
+    # -- what goes out ------------------------------------------------------------------------------------------------
+
+    def deliver(
+        self,
+        role: str,
+        to: Agents,
+        kind: str,
+        payload: Json,
+        *,
+        sender: str,
+        sender_role: str,
+        sent_at: int,
+        in_reply_to: str | None = None,
+        reminder_of: str | None = None,
+    ) -> None:
+        """Send one record to agents of one role."""
+        made = delivery_id(self.instance_id, self.revision, len(self.delivered))
+        self.delivered.append(
+            Delivery(made, role, to, kind, payload, sender, sender_role, sent_at, in_reply_to, reminder_of)
+        )
+        if role in self.lookup.reminded and reminder_of is None:
+            kept: Json = {
+                "role": role,
+                "type": kind,
+                "payload": payload,
+                "sender": sender,
+                "sender_role": sender_role,
+                "sent_at": sent_at,
+                "in_reply_to": in_reply_to,
+            }
+            self.deliveries = {**self.deliveries, made: kept}
+            self.last_deliveries = {**self.last_deliveries, **dict.fromkeys(to, made)}
+            self.size_bound += stored_size(kept) + (len(to) + 1) * (len(made) + 32)
+
+    # -- templates ----------------------------------------------------------------------------------------------------
+
+    def text(self, template: Template) -> str:
+        """A template as text."""
+        rendered = template.render(self.scope)
+        return rendered if isinstance(rendered, str) else orjson.dumps(rendered).decode()
+
+    def due(self, after: Template | None, at: Template | None, what: str) -> int:
+        """When something falls due: a duration from now, or a time. A time already past is fine."""
+        try:
+            if after is not None:
+                due = self.now + self.duration(after, what)
+            elif at is not None:
+                due = parse_timestamp(self._time_text(at, what))
+            else:
+                raise StepError(f"{what} has neither a duration nor a time")
+        except (ValueError, OverflowError) as error:
+            raise StepError(f"{what}: {error}") from None
+        if not 0 <= due <= LATEST_TIME:
+            raise StepError(f"{what} would fall outside of the years 1970 to 9999")
+        return due
+
+    def duration(self, template: Template, what: str) -> int:
+        """A duration in milliseconds."""
+        try:
+            return parse_duration(self._time_text(template, what))
+        except (ValueError, OverflowError) as error:
+            raise StepError(f"{what}: {error}") from None
+
+    def _time_text(self, template: Template, what: str) -> str:
+        try:
+            value = template.render(self.scope)
+        except EvaluationError as error:
+            raise StepError(f"{what}: {error}") from None
+        if not isinstance(value, str):
+            raise StepError(f"{what} is {stored_text(value)}, where a time or duration is needed")
+        return value
+
+    def clock_text(self) -> str:
+        """The step's time as text."""
+        return format_timestamp(self.now)
+
+
+def stored_text(value: Json) -> str:
+    """A value for an error message, cut short."""
+    try:
+        text = orjson.dumps(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        text = "a value that is not JSON"
+    return text if len(text) <= 80 else text[:77] + "..."

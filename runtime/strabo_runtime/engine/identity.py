@@ -1,0 +1,97 @@
+"""Ids and fingerprints: every outgoing id and every remembered input is a function of what is recorded."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Literal
+
+import orjson
+
+from strabo_runtime.engine.inputs import Message, Start
+
+
+class NotJson(ValueError):
+    """A payload that no record can hold: not JSON, nested too deeply, or with an integer beyond 64 bits."""
+
+
+def delivery_id(instance: str, revision: int, position: int) -> str:
+    """The id of the `position`-th delivery of the step that made this revision."""
+    return f"{instance}:{revision}:{position}"
+
+
+def reply_id(instance: str, input_id: str, kind: Literal["accepted", "rejected", "failed"]) -> str:
+    """The id of an answer: a repeated input is answered under the same id."""
+    return f"{instance}:{input_id}:{kind}"
+
+
+def outcome_id(instance: str) -> str:
+    """The id of the instance's end, of which there is one."""
+    return f"{instance}:outcome"
+
+
+def timer_id(instance: str, revision: int, key: str, due: int) -> str:
+    """The id of the input that a due timer is."""
+    return f"{instance}:{revision}:{key}@{due}"
+
+
+def engine_agent(role: str) -> str:
+    """The id under which an engine role is bound, and sends."""
+    return f"engine:{role}"
+
+
+def human_agent(role: str) -> str:
+    """The id under which a human role is bound when the starter names nobody."""
+    return f"human:{role}"
+
+
+def _digest(content: bytes) -> int:
+    return int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
+
+
+def _canonical(value: object) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotJson(str(error)) from None
+
+
+def input_key(input_id: str) -> int:
+    """Eight bytes for an input's id."""
+    return _digest(input_id.encode("utf-8", "surrogatepass"))
+
+
+@lru_cache(maxsize=8192)
+def sender_key(sender: str) -> int:
+    """Eight bytes for a sender's id."""
+    return _digest(sender.encode("utf-8", "surrogatepass"))
+
+
+def message_digest(message: Message) -> int:
+    """Eight bytes for an id and its content; times are no content, so a message sent again is the same.
+
+    Raises NotJson.
+    """
+    return _digest(
+        _canonical(
+            (
+                message.id,
+                message.sender,
+                message.type,
+                message.payload,
+                message.role,
+                message.to,
+                message.in_reply_to,
+                message.user,
+            )
+        )
+    )
+
+
+def start_digest(start: Start) -> int:
+    """Eight bytes for a start's id and content; what the directory answered is no content. Raises NotJson."""
+    message = start.message
+    content = (
+        None if message is None else (message.sender, message.type, message.payload, message.role, message.to)
+    )
+    return _digest(_canonical((start.id, start.starter, content, dict(start.named))))
