@@ -1,7 +1,7 @@
 """Record batches (format version 2): reading, checking, stamping, and building control batches.
 
-A batch is a header of 61 bytes and its records, packed or not. The checksum covers everything from the attributes on, so
-a broker may set the base offset and the leader epoch without touching it.
+A batch is a header of 61 bytes and its records, packed or not. The checksum covers everything from the attributes on,
+so a broker may set the base offset and the leader epoch without touching it.
 
     base offset 8 | length 4 | leader epoch 4 | magic 1 | checksum 4 | attributes 2 | last offset delta 4 |
     base timestamp 8 | max timestamp 8 | producer id 8 | producer epoch 2 | base sequence 4 | record count 4 | records

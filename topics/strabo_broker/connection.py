@@ -21,6 +21,7 @@ log: Final = logging.getLogger("strabo_broker")
 
 _LENGTH: Final = struct.Struct(">i")
 _WAITING_FRAMES: Final = 64
+_WAITING_BYTES: Final = 8 << 20
 _WRITE_HIGH_BYTES: Final = 4 << 20
 
 
@@ -50,6 +51,8 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._peer = ""
         self.last_active = 0.0
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the connection has ended."""
 
     # What the transport tells.
 
@@ -72,6 +75,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         self._host.connections.discard(self)
+        self.gone.set_result(None)
         if self._task is not None:
             self._task.cancel()
 
@@ -95,7 +99,8 @@ class Connection(asyncio.Protocol):
         del received[:position]
         if self._arrived is not None and not self._arrived.done():
             self._arrived.set_result(None)
-        if len(self._frames) > _WAITING_FRAMES and self._transport is not None:
+        waiting = sum(map(len, self._frames))
+        if (len(self._frames) > _WAITING_FRAMES or waiting > _WAITING_BYTES) and self._transport is not None:
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
@@ -145,8 +150,13 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def close(self) -> None:
-        """End the connection from the broker's side."""
+        """End the connection from the broker's side, once what was answered is sent."""
         if self._transport is not None:
             self._transport.close()
         if self._task is not None:
             self._task.cancel()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()

@@ -4,8 +4,8 @@
       ▲                 ▲                                      │                                  │
       └── no member ────┴──── join, leave, expiry of a member ─┴──────────────────────────────────┘
 
-The rules are those of Apache Kafka's classic groups. A static member (one with an instance id) that comes back takes the
-place of its former self without a rebalance; the former self is then fenced.
+The rules are those of Apache Kafka's classic groups. A static member (one with an instance id) that comes back takes
+the place of its former self without a rebalance; the former self is then fenced.
 
 Time comes in from outside: `now` in every call, and `tick` often enough to notice what is due.
 """

@@ -7,6 +7,7 @@ from typing import Final
 
 from strabo_broker.api.call import now_ms
 from strabo_broker.api.groups import GroupsApi
+from strabo_broker.compaction import compact
 from strabo_broker.offsets import Offsets
 from strabo_broker.partition import Partition
 from strabo_broker.settings import BrokerSettings
@@ -43,13 +44,46 @@ class Maintenance:
             now = now_ms()
             for topic in self._topics:
                 for partition in topic.partitions:
-                    if partition.configs.deletes and not partition.deleted:
-                        await self._retain(partition, now)
+                    await self._tend(partition, now, at_once=at_once)
+            self._transactions.expire(now - self._settings.transactional_id_expiration_ms)
+            self._offsets.expire(self._groups.live(), now - self._settings.offsets_retention_ms)
             await self._sweep_deleted()
+            await self._store.settled()
             await self._store.checkpoint()
+
+    async def _tend(self, partition: Partition, now: int, *, at_once: bool) -> None:
+        if partition.configs.deletes:
+            await self._retain(partition, now)
+        if partition.configs.compacts:
+            await compact(self._store, partition, now, at_once=at_once)
+        if not partition.deleted:
+            partition.forget_producers(now - self._settings.producer_id_expiration_ms)
 
     async def _retain(self, partition: Partition, now: int) -> None:
         """Drop the batches that are too old, or too many bytes from the end; never one of an open transaction."""
+        while not partition.deleted:
+            start = self._first_kept(partition, now)
+            if start <= partition.log_start:
+                return
+            partition.start_at(start)
+            await self._store.settled()
+            await asyncio.sleep(0)
+
+    def _first_kept(self, partition: Partition, now: int) -> int:
+        """The offset at which the log may begin, looking no further than a slice."""
+        configs, start, size = partition.configs, partition.log_start, partition.size
+        first, last = self._store.key_range(partition.id, start, partition.last_stable_offset)
+        for last_offset, timestamp, length in self._store.query(
+            "select last_offset, maximum_timestamp, length(data) from batches where key between ? and ?"
+            " order by key limit ?",
+            (first, last, _SLICE),
+        ):
+            too_old = configs.retention_ms >= 0 and timestamp < now - configs.retention_ms
+            too_many = 0 <= configs.retention_bytes <= size - length
+            if not (too_old or too_many):
+                break
+            start, size = last_offset + 1, size - length
+        return int(start)
 
     async def _sweep_deleted(self) -> None:
         """Take the batches of deleted topics out of the file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from strabo_broker.store import Store
 
@@ -38,13 +39,12 @@ class Offsets:
             return CommittedOffset(*row)
         return None
 
-    def of_group(self, group_id: str) -> Iterator[tuple[str, int]]:
+    def of_group(self, group_id: str) -> Iterator[tuple[Any, ...]]:
         """Topic and partition of every offset that the group has committed."""
-        for topic, number in self._store.query(
+        yield from self._store.query(
             "select topic, number from committed_offsets where group_id = ? order by topic, number",
             (group_id,),
-        ):
-            yield topic, number
+        )
 
     def groups(self) -> list[str]:
         """The groups that have committed anything."""

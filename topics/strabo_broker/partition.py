@@ -151,7 +151,7 @@ class Partition:
             append_time = now_ms
         else:
             self._check_timestamp(header, now_ms)
-        base_offset = self._write(header, batch)
+        base_offset = self._write(header, batch, now_ms)
         if is_idempotent:
             self._remember(header.producer_id, after_batch(state, header, base_offset, append_time, now_ms))
             if header.is_transactional:
@@ -172,7 +172,7 @@ class Partition:
     def append_marker(self, producer_id: int, epoch: int, *, commit: bool, now_ms: int) -> None:
         """End the producer's transaction in this partition."""
         marker = batches.control_batch(producer_id, epoch, commit=commit, timestamp=now_ms)
-        offset = self._write(batches.read_header(marker), marker)
+        offset = self._write(batches.read_header(marker), marker, now_ms)
         first = self._open.pop(producer_id, None)
         if first is not None and not commit:
             self.aborted.append(Aborted(producer_id, first, offset))
@@ -182,11 +182,13 @@ class Partition:
         self._remember(producer_id, after_marker(self.producers.get(producer_id), epoch, now_ms))
         self._grown()
 
-    def _write(self, header: BatchHeader, batch: bytes) -> int:
+    def _write(self, header: BatchHeader, batch: bytes, now_ms: int) -> int:
         base_offset = self.next_offset
         last_offset = base_offset + header.last_offset_delta
         batch = batches.placed(batch, header, base_offset)
-        self._store.insert_batch(self.id, base_offset, last_offset, header.maximum_timestamp, batch)
+        # A batch without timestamps is as old as its arrival.
+        timestamp = header.maximum_timestamp if header.maximum_timestamp >= 0 else now_ms
+        self._store.insert_batch(self.id, base_offset, last_offset, timestamp, batch)
         self._cache.append(self._tail, base_offset, last_offset, batch)
         self.next_offset = last_offset + 1
         self.size += len(batch)
@@ -196,11 +198,13 @@ class Partition:
         self.producers[producer_id] = state
         self._changed_producers.add(producer_id)
 
-    def forget_producer(self, producer_id: int) -> None:
-        """Drop what is known of a producer that has been silent for long."""
-        del self.producers[producer_id]
-        self._changed_producers.add(producer_id)
-        self._store.changed(self)
+    def forget_producers(self, untouched_since_ms: int) -> None:
+        """Drop what is known of producers that have been silent for long and have no transaction open."""
+        for producer_id, state in list(self.producers.items()):
+            if state.touched_ms < untouched_since_ms and state.first_offset is None:
+                del self.producers[producer_id]
+                self._changed_producers.add(producer_id)
+                self._store.changed(self)
 
     def _grown(self) -> None:
         self._store.changed(self)
@@ -267,19 +271,13 @@ class Partition:
     # Shortening: retention, DeleteRecords, compaction.
 
     def start_at(self, offset: int) -> None:
-        """Drop everything below `offset`; batches that reach beyond it stay, and are hidden as far as they are below."""
-        start, end = self._store.key_range(self.id, 0, offset)
-        (freed,) = next(
-            iter(
-                self._store.query(
-                    "select coalesce(sum(length(data)), 0) from batches where key between ? and ? and last_offset < ?",
-                    (start, end, offset),
-                )
-            )
+        """Drop everything below `offset`; a batch that reaches beyond it stays, hidden as far as it is below."""
+        bounds = (*self._store.key_range(self.id, 0, offset), offset)
+        condition = "where key between ? and ? and last_offset < ?"
+        ((freed,),) = self._store.query(
+            f"select coalesce(sum(length(data)), 0) from batches {condition}", bounds
         )
-        self._store.execute(
-            "delete from batches where key between ? and ? and last_offset < ?", (start, end, offset)
-        )
+        self._store.execute(f"delete from batches {condition}", bounds)
         self.log_start = offset
         self.size -= freed
         self.cleaned_to = max(self.cleaned_to, offset)
@@ -292,10 +290,19 @@ class Partition:
             )
         self._store.changed(self)
 
-    def rewritten(self) -> None:
-        """Forget the batches in memory, since compaction rewrote them."""
+    def rewritten(self, freed: int = 0) -> None:
+        """Forget the batches in memory, since those on disk changed, and are `freed` bytes less."""
         self._tail.clear()
+        self.size -= freed
         self._store.changed(self)
+
+    def forget_aborted(self, marker_offset: int) -> None:
+        """Forget an aborted transaction whose records and marker are gone."""
+        self.aborted = [each for each in self.aborted if each.last_offset != marker_offset]
+        self._store.execute(
+            "delete from aborted_transactions where partition_id = ? and last_offset = ?",
+            (self.id, marker_offset),
+        )
 
 
 def _wake(waiters: set[Waiter]) -> None:

@@ -35,6 +35,7 @@ NODE_ID: Final = 1
 _CLUSTER_ID: Final = "cluster_id"
 _TICK_SECONDS: Final = 0.05
 _BACKLOG: Final = 256
+_CLOSING_SECONDS: Final = 1.0
 
 
 class Broker:
@@ -142,7 +143,11 @@ class Broker:
             self._groups.close()
             for connection in list(self.connections):
                 connection.close()
-            await self._server.wait_closed()
+            closing = [each.gone for each in self.connections]
+            if closing:
+                await asyncio.wait(closing, timeout=_CLOSING_SECONDS)
+            for connection in list(self.connections):  # a client that does not read its last answer
+                connection.abort()
             await asyncio.sleep(0)
             self._server = None
             self.store.close()

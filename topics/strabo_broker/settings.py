@@ -15,8 +15,8 @@ LOOPBACK: Final = "127.0.0.1"
 class BrokerSettings:
     """How a broker listens, where it keeps its log, and its limits.
 
-    With `durability="process"` acknowledged data survives the death of the process (kill -9); with "machine" each commit
-    is also forced to the disk, so that it survives a power failure, at the cost of one disk flush a commit.
+    With `durability="process"` acknowledged data survives the death of the process (kill -9); with "machine" each
+    commit is also forced to the disk, so that it survives a power failure, at the cost of one disk flush a commit.
     Times are in milliseconds, sizes in bytes.
     """
 

@@ -1,7 +1,8 @@
 """The broker's SQLite file: its tables, and one commit for everything that happened in a turn of the event loop.
 
-Whoever changes something writes it (or marks it as changed) at once and answers only after `settled()`. The commit runs
-as the next thing on the loop, so all requests of one turn share it, and no answer leaves before what it tells is durable.
+Whoever changes something writes it (or marks it as changed) at once and answers only after `settled()`. The commit
+runs as the next thing on the loop, so all requests of one turn share it, and no answer leaves before what it tells is
+durable.
 
 A batch's key is its partition's id and its base offset in one number, so that the table needs no second index and each
 partition's batches lie together:

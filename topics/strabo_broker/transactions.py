@@ -4,7 +4,7 @@ A transaction ends in one commit of the store: markers in every partition, the g
 together. So there is no prepared state to recover, and CONCURRENT_TRANSACTIONS is never answered.
 
     InitProducerId ──▶ EMPTY ──AddPartitions, AddOffsets──▶ ONGOING ──EndTxn──▶ COMMITTED | ABORTED ──▶ ONGOING ...
-                                                               └── time-out, or InitProducerId by another: epoch + 1, ABORTED
+                                                               └── time-out, or another's InitProducerId: epoch + 1
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class AdminApi:
             if not here < wanted.count <= MAXIMUM_PARTITIONS:
                 raise Refusal(
                     ErrorCode.INVALID_PARTITIONS,
-                    f"The topic {wanted.name} currently has {here} partition(s); {wanted.count} would not be an increase.",
+                    f"The topic {wanted.name} currently has {here} partition(s); {wanted.count} is no increase.",
                 )
             if not validate_only:
                 self._topics.add_partitions(topic, wanted.count)
