@@ -1,0 +1,89 @@
+"""The published protocols as this worker knows them, each compiled once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+from strabo_avro.codec import decode
+from strabo_avro.errors import Undecodable
+from strabo_avro.records import Definition
+
+from strabo_runtime.engine import Machine
+from strabo_runtime.language import load
+from strabo_runtime.worker.kafka import Incoming
+
+_log = structlog.get_logger("strabo.worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Unstartable:
+    """Why no instance may be started. `unknown`: the name and version were never heard of."""
+
+    text: str
+    unknown: bool = False
+
+
+class Catalogue:
+    """What `<ns>.definitions` says. An instance pins its text by hash; a start names it by name and version."""
+
+    def __init__(self) -> None:
+        self._definitions: dict[str, Definition] = {}
+        self._compiled: dict[str, Machine | str] = {}
+
+    def apply(self, record: Incoming) -> None:
+        """Take in one record of the topic."""
+        key = (record.key or b"").decode(errors="replace")
+        if record.value is None:
+            self._definitions.pop(key, None)
+            return
+        try:
+            self._definitions[key] = decode(record.value, Definition)
+        except Undecodable as error:
+            # Left out, not fatal: starts of it are refused, and its instances' partitions say what is missing.
+            _log.error("a published protocol cannot be read", key=key, error=str(error))
+
+    def machine(self, definition_hash: str) -> Machine | str:
+        """The machine of a text, or why there is none."""
+        known = self._compiled.get(definition_hash)
+        if known is not None:
+            return known
+        for definition in self._definitions.values():
+            if definition.hash == definition_hash:
+                self._compiled[definition_hash] = compiled = _compile(definition)
+                return compiled
+        return f"no protocol with the hash {definition_hash} is published"
+
+    def startable(self, protocol: str, version: str, definition_hash: str = "") -> Machine | Unstartable:
+        """The machine for a new instance. `version` empty: the one published last; `definition_hash` empty: any."""
+        named = [one for one in self._definitions.values() if one.name == protocol and not one.withdrawn]
+        if not version and named:
+            version = max(named, key=lambda one: one.published_at).version
+        found = [one for one in named if one.version == version]
+        if not found:
+            name = f"{protocol} {version}".strip()
+            return Unstartable(f"{name} is not published: `strabo protocols publish` does it", unknown=True)
+        if len(found) > 1:
+            hashes = " and ".join(sorted(one.hash for one in found))
+            return Unstartable(
+                f"{protocol} {version} is published with two texts ({hashes}): withdraw one, then start again"
+            )
+        if definition_hash and found[0].hash != definition_hash:
+            return Unstartable(
+                f"{protocol} {version} is published with the hash {found[0].hash}, not {definition_hash}",
+                unknown=True,
+            )
+        machine = self.machine(found[0].hash)
+        return Unstartable(machine) if isinstance(machine, str) else machine
+
+
+def _compile(definition: Definition) -> Machine | str:
+    name = f"{definition.name} {definition.version}"
+    loaded = load(definition.text, filename=f"{definition.name}@{definition.version}")
+    if loaded.machine is None:
+        errors = [one for one in loaded.diagnostics if one.severity == "error"]
+        first = f": {errors[0].message}" if errors else ""
+        return f"the published text of {name} does not load in this version of Strabo{first}"
+    if loaded.machine.hash != definition.hash:
+        return f"the published text of {name} has the hash {loaded.machine.hash}, not {definition.hash} as published"
+    return loaded.machine

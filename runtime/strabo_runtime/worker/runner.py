@@ -1,0 +1,344 @@
+"""One inbox partition: its instances, its position, and the steps that its inputs and timers make."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import orjson
+from strabo_avro.codec import encode
+from strabo_avro.records import POSITION_KEY, Position
+
+from strabo_runtime import journal
+from strabo_runtime.engine import Machine, Step, fail_step, next_due, step, timer_input
+from strabo_runtime.engine.identity import reply_id
+from strabo_runtime.engine.inputs import Input, Message, Start
+from strabo_runtime.engine.outputs import Rejection, Reply
+from strabo_runtime.worker import publishing
+from strabo_runtime.worker.binding import bind
+from strabo_runtime.worker.catalogue import Unstartable
+from strabo_runtime.worker.errors import PartitionHalted
+from strabo_runtime.worker.holdings import Held, Holdings
+from strabo_runtime.worker.kafka import Incoming, Outgoing
+from strabo_runtime.worker.publishing import Source, TooLarge
+from strabo_runtime.worker.requests import Misfit, Request, read_request
+from strabo_runtime.worker.surroundings import Surroundings
+
+MAX_TIMERS = 200
+MAX_EXPIRED = 500
+NEVER = -1
+
+
+@dataclass(slots=True)
+class Work:
+    """What one runner puts into a transaction."""
+
+    runner: Runner
+    records: dict[tuple[str, int], list[Outgoing]] = field(default_factory=lambda: defaultdict(list))
+    steps: int = 0
+    position: int = 0
+
+
+class Runner:
+    """The steps of one partition, in order.
+
+    What it computes counts as done at once, before it is committed: when a commit fails, every runner of the worker is
+    thrown away, so nothing that was not committed is ever built upon.
+
+    `complete_until` is a time (ms) such that every inbox record appended at or before it is taken. Timers due by then
+    may fire; nothing later may.
+    """
+
+    def __init__(self, partition: int, holdings: Holdings, position: int, surroundings: Surroundings) -> None:
+        self.partition = partition
+        self.position = position
+        self.dropped = False
+        self.paused = False
+        self.complete_until = NEVER
+        self.queue: deque[Incoming] = deque()
+        self.holdings = holdings
+        self._around = surroundings
+        self._names = surroundings.settings.names
+        self._barrier: tuple[int, int] | None = None
+        self._skipped = False
+
+    # -- what waits ---------------------------------------------------------------------------------------------------
+
+    def take(self, most: int) -> list[Request | Misfit]:
+        """The next records from the queue, read. Raises `PartitionHalted` once the record at fault is the first."""
+        taken: list[Request | Misfit] = []
+        queue = self.queue
+        while queue and len(taken) < most:
+            record = queue[0]
+            # After a take-over the consumer may still hand out what was fetched before its position was set.
+            if record.offset >= self.position:
+                try:
+                    taken.append(read_request(record, self._around.partitions))
+                except PartitionHalted:
+                    if not taken:
+                        raise
+                    break
+            queue.popleft()
+        return taken
+
+    def lacks(self, requests: Sequence[Request | Misfit]) -> bool:
+        """Whether a start among these would be refused only because protocols or agents are not known yet."""
+        return any(
+            isinstance(request, Request) and request.is_start and self._lacks(request) for request in requests
+        )
+
+    def due(self) -> int | None:
+        """When the next timer is due, whether it may fire yet or not."""
+        first = self.holdings.timers.first()
+        return None if first is None else first[0]
+
+    def has_something_due(self) -> bool:
+        """Whether there is work without any input: a timer that may fire, stubs to be forgotten, a position to note."""
+        due = self.due()
+        timer = due is not None and due <= self.complete_until
+        return timer or self._skipped or self.holdings.has_expired(self._stubs_kept_from())
+
+    def skip_to(self, fetched: int | None) -> None:
+        """Note that only control records stand between the position and this one: they may be deleted from the log."""
+        if not self.queue and fetched is not None and fetched > self.position:
+            self.position = fetched
+            self._skipped = True
+
+    def needs_barrier(self, broker_time: int) -> bool:
+        """Whether a timer is due by the broker's clock, but records that were in time may not have been taken yet."""
+        due = self.due()
+        return due is not None and self.complete_until < due < broker_time and self._barrier is None
+
+    def raise_barrier(self, end: int, asked_at: int) -> None:
+        """The log ended at `end` when the broker's clock showed at least `asked_at`: what comes after is later."""
+        self._barrier = (end, asked_at)
+
+    def pass_barrier(self, fetched: int | None) -> bool:
+        """Note that everything up to the barrier is taken, if it is. `fetched`: the consumer's position."""
+        if self._barrier is None or self.queue or fetched is None:
+            return False
+        end, asked_at = self._barrier
+        if max(fetched, self.position) < end:
+            return False
+        self._barrier = None
+        # A record may still be appended in the very millisecond in which the end was asked for.
+        self.complete_until = max(self.complete_until, asked_at - 1)
+        return True
+
+    # -- the work -----------------------------------------------------------------------------------------------------
+
+    def work(self, requests: Sequence[Request | Misfit]) -> Work | None:
+        """Step what was taken, then the timers that may fire."""
+        work = Work(self)
+        touched: dict[str, None] = {}
+        for request in requests:
+            self._advance(request.record)
+            if isinstance(request, Misfit):
+                self._bury(request.record, request.instance_id, request.reason, request.error_type, work)
+            else:
+                self._answer(request, work, touched)
+        self._fire_due(work, touched)
+        forgotten = self.holdings.expired(self._stubs_kept_from(), MAX_EXPIRED)
+        if not requests and not touched and not forgotten and not self._skipped:
+            return None
+        self._skipped = False
+        self._write_state(touched, forgotten, work)
+        return work
+
+    def _stubs_kept_from(self) -> int:
+        # At least as long as the inbox: while a start can be read again, its stub must answer it.
+        kept = self._around.stubs_kept_for
+        return 0 if kept is None else self._around.clock.now() - kept
+
+    def _advance(self, record: Incoming) -> None:
+        self.position = record.offset + 1
+        self.complete_until = max(self.complete_until, record.timestamp - 1)
+
+    def _answer(self, request: Request, work: Work, touched: dict[str, None]) -> None:
+        instance_id = request.envelope.instance_id
+        held = self._fire_before(instance_id, request.record.timestamp, work, touched)
+        now = max(self._around.clock.now(), request.record.timestamp)
+        if held is not None:
+            taken = request.start(now, {}) if request.is_start else request.message(now)
+            self._done(
+                step(held.machine, held.instance, taken), held.machine, instance_id, request, work, touched
+            )
+        elif request.is_start:
+            self._start(request, now, work, touched)
+        else:
+            text = f"no instance {instance_id} is known: it was never started, or ended long ago"
+            refused = _refuse(request.message(now), instance_id, Rejection("unknown", text))
+            self._done(refused, None, instance_id, request, work, touched)
+
+    def _start(self, request: Request, now: int, work: Work, touched: dict[str, None]) -> None:
+        envelope = request.envelope
+        machine = self._around.catalogue.startable(
+            envelope.protocol, envelope.version, envelope.definition_hash
+        )
+        if isinstance(machine, Unstartable):
+            found, answer = None, Rejection("unknown", machine.text)
+        elif self._around.is_overloaded():
+            text = "this worker holds as many live instances as it may: start again later, or add workers"
+            found, answer = machine, Rejection("overloaded", text)
+        else:
+            binding = bind(machine, request, now, self._around.directory)
+            if not isinstance(binding, Rejection):
+                started = step(machine, None, request.start(now, binding.agents))
+                if started.verdict == "taken":
+                    for agents in binding.agents.values():
+                        self._around.directory.give(agents)
+                self._done(started, machine, envelope.instance_id, request, work, touched)
+                return
+            found, answer = machine, binding
+        refused = _refuse(request.start(now, {}), envelope.instance_id, answer)
+        self._done(refused, found, envelope.instance_id, request, work, touched)
+
+    def _lacks(self, request: Request) -> bool:
+        envelope = request.envelope
+        if self.holdings.is_known(envelope.instance_id):
+            return False
+        machine = self._around.catalogue.startable(
+            envelope.protocol, envelope.version, envelope.definition_hash
+        )
+        if isinstance(machine, Unstartable):
+            return machine.unknown
+        binding = bind(machine, request, self._around.clock.now(), self._around.directory)
+        return not isinstance(binding, Rejection) and binding.short
+
+    # -- timers -------------------------------------------------------------------------------------------------------
+
+    def _fire_before(
+        self, instance_id: str, received_at: int, work: Work, touched: dict[str, None]
+    ) -> Held | None:
+        """The instance, once all that was due before a message was received has fired.
+
+        So a backlog is worked off in the order of time, a message first on a tie.
+        """
+        held = self.holdings.find(instance_id)
+        while held is not None and held.instance.status == "running":
+            due = next_due(held.instance)
+            if due is None or due[1] >= received_at:
+                break
+            self._fire(held, *due, work, touched)
+            held = self.holdings.find(instance_id)
+        return held
+
+    def _fire_due(self, work: Work, touched: dict[str, None]) -> None:
+        for _ in range(MAX_TIMERS):
+            first = self.holdings.timers.first()
+            if first is None or first[0] > self.complete_until:
+                return
+            held = self.holdings.find(first[1])
+            due = None if held is None else next_due(held.instance)
+            assert held is not None and due is not None
+            self._fire(held, *due, work, touched)
+
+    def _fire(self, held: Held, key: str, due: int, work: Work, touched: dict[str, None]) -> None:
+        taken = timer_input(held.instance, key, due, max(self._around.clock.now(), due))
+        self._done(
+            step(held.machine, held.instance, taken), held.machine, held.instance.id, None, work, touched
+        )
+
+    # -- what a step leaves -------------------------------------------------------------------------------------------
+
+    def _done(
+        self,
+        done: Step,
+        machine: Machine | None,
+        instance_id: str,
+        request: Request | None,
+        work: Work,
+        touched: dict[str, None],
+    ) -> None:
+        try:
+            records = self._records(done, machine, instance_id, request)
+        except TooLarge as error:
+            assert machine is not None
+            done = fail_step(machine, done.before, done.input, str(error))
+            records = self._records(done, machine, instance_id, request)
+        for topic, record in records:
+            work.records[topic, self.partition].append(record)
+        work.steps += 1
+        if done.verdict == "failed":
+            self._bury(
+                None if request is None else request.record,
+                instance_id,
+                done.error or "the step failed",
+                "step",
+                work,
+            )
+        over = done.before is not None and done.before.status != "running"
+        if done.after is not None and done.after is not done.before and not over:
+            assert machine is not None
+            self.holdings.put(done.after, machine)
+            touched[instance_id] = None
+
+    def _records(
+        self, done: Step, machine: Machine | None, instance_id: str, request: Request | None
+    ) -> list[tuple[str, Outgoing]]:
+        envelope = None if request is None else request.envelope
+        if machine is not None:
+            protocol, version, definition_hash = machine.name, machine.version, machine.hash
+            functions = orjson.dumps(machine.functions)
+        else:
+            assert envelope is not None
+            protocol, version, definition_hash = envelope.protocol, envelope.version, envelope.definition_hash
+            functions = b"{}"
+        traceparent = None if request is None else request.traceparent
+        source = Source(instance_id, protocol, version, definition_hash, traceparent)
+        stored = journal.record(
+            done,
+            instance_id=instance_id,
+            protocol=protocol,
+            version=version,
+            definition_hash=definition_hash,
+            partition=self.partition,
+            offset=journal.NO_OFFSET if request is None else request.record.offset,
+            functions=functions,
+        )
+        wants_reply = envelope is not None and (envelope.wants_reply or envelope.kind == "start")
+        told = publishing.outgoing(
+            self._names,
+            source,
+            done.outputs,
+            done.after,
+            wants_reply=wants_reply,
+            cause=done.input.id,
+            now=done.input.now,
+        )
+        return [*told, (self._names.events, publishing.event(stored))]
+
+    def _bury(
+        self, record: Incoming | None, instance_id: str, reason: str, error_type: str, work: Work
+    ) -> None:
+        letter = publishing.dead_letter(
+            self._names.inbox,
+            record,
+            instance_id=instance_id,
+            partition=self.partition,
+            reason=reason,
+            error_type=error_type,
+            at=self._around.clock.now(),
+            by=self._around.worker_id,
+        )
+        work.records[self._names.deadletter, self.partition].append(letter)
+
+    def _write_state(self, touched: dict[str, None], forgotten: Sequence[str], work: Work) -> None:
+        state = work.records[self._names.state, self.partition]
+        state.extend(
+            Outgoing(instance_id.encode(), self.holdings.stored(instance_id)) for instance_id in touched
+        )
+        state.extend(Outgoing(instance_id.encode(), None) for instance_id in forgotten)
+        work.position = self.position
+        state.append(
+            Outgoing(POSITION_KEY, encode(Position(position=self.position, at=self._around.clock.now())))
+        )
+
+
+def _refuse(taken: Input, instance_id: str, rejection: Rejection) -> Step:
+    """The step of an input that never reaches the engine, since there is no instance for it."""
+    assert isinstance(taken, Start | Message)
+    to = taken.starter if isinstance(taken, Start) else taken.sender
+    reply = Reply(reply_id(instance_id, taken.id, "rejected"), to, "rejected", taken.id, rejection)
+    return Step(taken, "rejected", None, None, outputs=(reply,), rejection=rejection)

@@ -1,0 +1,338 @@
+"""A worker's term: one transactional producer and the runners that stand on it. It fails as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import structlog
+from strabo_avro.codec import encode
+from strabo_avro.records import Owner, owner_key
+
+from strabo_runtime.worker.assignment import Assignment
+from strabo_runtime.worker.errors import KafkaFailed, NotAMember, Overtaken, PartitionHalted
+from strabo_runtime.worker.follower import TopicFollower
+from strabo_runtime.worker.holdings import Holdings
+from strabo_runtime.worker.kafka import (
+    Appended,
+    Batches,
+    Incoming,
+    Intake,
+    KafkaPort,
+    Outgoing,
+    Producer,
+    Reached,
+)
+from strabo_runtime.worker.runner import Runner, Work
+from strabo_runtime.worker.surroundings import Surroundings
+from strabo_runtime.worker.takeover import StateLog, TakeOver
+from strabo_runtime.worker.tasks import together
+from strabo_runtime.worker.transaction import transact
+
+QUEUE_FULL = 2_000
+QUEUE_LOW = 400
+REFRESH_S = 30.0
+CATCH_UP_S = 2.0
+RESTORES_BETWEEN_YIELDS = 200
+
+_log = structlog.get_logger("strabo.worker")
+
+
+class Term:
+    """From one initialised id to its failure.
+
+    Every transaction is made under one lock, in the order in which it was asked for. That order is what a release
+    relies on: once a partition is revoked its runner is dropped, so no later transaction has anything of it, and the
+    release, asked for at once, comes after the one in flight and before any new claim.
+    """
+
+    def __init__(
+        self,
+        kafka: KafkaPort,
+        producer: Producer,
+        intake: Intake,
+        assignment: Assignment,
+        surroundings: Surroundings,
+        followers: Sequence[TopicFollower],
+        fenced: set[str],
+        positions: dict[int, int],
+        reached: Reached,
+        *,
+        after_failure: bool,
+    ) -> None:
+        """`positions` takes each partition's committed position; with `after_failure` membership is confirmed first."""
+        self.runners: dict[int, Runner] = {}
+        self.transactions = 0
+        self._kafka = kafka
+        self._producer = producer
+        self._intake = intake
+        self._assignment = assignment
+        self._around = surroundings
+        self._followers = followers
+        self._fenced = fenced
+        self._positions = positions
+        self._reached = reached
+        self._confirm_first = after_failure
+        self._names = surroundings.settings.names
+        self._lock = asyncio.Lock()
+        self._woken = asyncio.Event()
+        self._claimed: set[int] = set()
+        self._halted: set[int] = set()
+        self._turn = 0
+
+    async def run(self) -> None:
+        """Take over what is assigned and work on it, until something fails. Raises `KafkaFailed`."""
+        try:
+            await together(self._keep_assigned(), self._keep_working(), self._keep_fresh())
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Work on nothing any more: what is computed and not yet in a transaction never will be."""
+        for runner in self.runners.values():
+            runner.dropped = True
+        self._intake.pause(list(self.runners))
+        self.runners.clear()
+
+    def feed(self, found: Mapping[int, Sequence[Incoming]]) -> None:
+        """Queue what was read, for the runners that are in place now."""
+        for partition, records in found.items():
+            runner = self.runners.get(partition)
+            if runner is not None:
+                runner.queue.extend(records)
+                if len(runner.queue) >= QUEUE_FULL:
+                    runner.paused = True
+                    self._intake.pause([partition])
+        self._woken.set()
+
+    def halt(self, halted: PartitionHalted) -> None:
+        """Leave a partition alone for the rest of this term; the others go on."""
+        runner = self.runners.pop(halted.partition, None)
+        if runner is not None:
+            runner.dropped = True
+        self._intake.pause([halted.partition])
+        self._halted.add(halted.partition)
+        _log.error("partition halted", partition=halted.partition, reason=halted.reason)
+
+    async def release(self) -> None:
+        """Give up every claim in good order, so that no next owner need fence this worker. Raises `KafkaFailed`."""
+        self._reached("release.dropped")
+        async with self._lock:
+            claimed, self._claimed = sorted(self._claimed), set()
+            if claimed:
+                mine = Outgoing(owner_key(self._producer.transactional_id), None)
+                await self._transact(
+                    {(self._names.state, partition): [mine] for partition in claimed}, "release"
+                )
+                _log.info("released", partitions=claimed)
+
+    # -- taking over --------------------------------------------------------------------------------------------------
+
+    async def _keep_assigned(self) -> None:
+        self._assignment.changed.set()
+        while True:
+            await self._assignment.changed.wait()
+            self._assignment.changed.clear()
+            wanted = sorted(self._assignment.partitions - self.runners.keys() - self._halted)
+            if not wanted:
+                continue
+            try:
+                await self._take_over(wanted, self._assignment.generation)
+            except (Overtaken, NotAMember) as error:
+                # A rebalance has begun, or soon will: what comes of it is taken over then.
+                _log.info("take-over given up", partitions=wanted, reason=str(error))
+
+    async def _take_over(self, partitions: Sequence[int], generation: int) -> None:
+        if self._confirm_first:
+            # Whoever was paused so long that the group went on without it must not fence the rightful owners.
+            await self._intake.confirm({one: self._positions.get(one, 0) for one in partitions})
+            self._confirm_first = False
+        begun = self._around.clock.ticks()
+        take_over = TakeOver(
+            self._kafka,
+            self._names.state,
+            self._producer.transactional_id,
+            lambda batches: self._claim(batches, generation),
+            lambda: self._assignment.check(generation),
+            self._fenced,
+            self._around.clock.now,
+            self._reached,
+        )
+        logs = await take_over.run(partitions)
+        starts = await self._kafka.starts(self._names.inbox, partitions)
+        for log in logs:
+            try:
+                runner = await self._restored(log, starts[log.partition])
+            except PartitionHalted as halted:
+                self.halt(halted)
+                continue
+            self._assignment.check(generation)
+            self.runners[log.partition] = runner
+            self._positions[log.partition] = runner.position
+            self._intake.begin_at(log.partition, runner.position)
+            self._reached("takeover.ready")
+        took = self._around.clock.ticks() - begun
+        _log.info("took over", partitions=sorted(self.runners.keys() & set(partitions)), milliseconds=took)
+        self._woken.set()
+
+    async def _claim(self, batches: Batches, generation: int) -> Mapping[tuple[str, int], Appended]:
+        async with self._lock:
+            self._assignment.check(generation)
+            self._claimed |= {partition for _topic, partition in batches}
+            return await self._transact(batches, "claim")
+
+    async def _restored(self, log: StateLog, start: int) -> Runner:
+        if log.position is None and log.instances:
+            raise PartitionHalted(log.partition, "the state topic holds instances and no position")
+        position = start if log.position is None else log.position
+        if position < start:
+            raise PartitionHalted(
+                log.partition,
+                f"its position is {position} and the inbox begins at {start}: inputs were deleted untaken",
+            )
+        holdings = Holdings(log.partition, self._around.catalogue)
+        for count, _restored in enumerate(holdings.restore(log.instances)):
+            if count % RESTORES_BETWEEN_YIELDS == 0:
+                await asyncio.sleep(0)
+        return Runner(log.partition, holdings, position, self._around)
+
+    # -- working ------------------------------------------------------------------------------------------------------
+
+    async def _keep_working(self) -> None:
+        committing: asyncio.Task[None] | None = None
+        try:
+            while True:
+                self._woken.clear()
+                works = await self._step()
+                if committing is not None:
+                    await committing
+                    committing = None
+                if not works:
+                    await self._idle()
+                    continue
+                committing = asyncio.create_task(self._commit(works))
+                # Under a backlog the next batch is stepped while this one commits; otherwise it gathers meanwhile.
+                if not any(len(runner.queue) >= QUEUE_LOW for runner in self.runners.values()):
+                    await committing
+                    committing = None
+        finally:
+            if committing is not None:
+                committing.cancel()
+
+    async def _step(self) -> list[Work]:
+        """Step what is there, on every partition in turn."""
+        settings = self._around.settings
+        left = settings.worker_transaction_records
+        works = []
+        for runner in self._in_turn():
+            runner.pass_barrier(self._intake.position(runner.partition))
+            try:
+                requests = runner.take(min(settings.worker_batch_records, left))
+                if requests:
+                    self._reached("batch.taken")
+                    if runner.lacks(requests):
+                        await self._catch_up()
+                if runner.dropped:
+                    continue
+                work = runner.work(requests) if requests or runner.has_something_due() else None
+            except PartitionHalted as halted:
+                self.halt(halted)
+                continue
+            if work is not None:
+                works.append(work)
+                self._reached("batch.stepped")
+                left -= len(requests)
+                if left <= 0:
+                    break
+                # Stepping is computing: let heartbeats and acknowledgements through between partitions.
+                await asyncio.sleep(0)
+            if runner.paused and len(runner.queue) < QUEUE_LOW:
+                runner.paused = False
+                self._intake.resume([runner.partition])
+        return works
+
+    def _in_turn(self) -> list[Runner]:
+        """Each transaction begins with another partition, so that none starves when it is full."""
+        runners = list(self.runners.values())
+        self._turn = (self._turn + 1) % max(1, len(runners))
+        return runners[self._turn :] + runners[: self._turn]
+
+    async def _catch_up(self) -> None:
+        """Before a start is refused for want of a protocol or of agents, read whether they have appeared."""
+        try:
+            async with asyncio.timeout(CATCH_UP_S):
+                await asyncio.gather(*(follower.caught_up() for follower in self._followers))
+        except (TimeoutError, KafkaFailed) as error:
+            _log.warning(
+                "could not catch up with protocols and agents", error=str(error) or "no answer in time"
+            )
+
+    async def _commit(self, works: Sequence[Work]) -> None:
+        async with self._lock:
+            kept = [work for work in works if not work.runner.dropped]
+            batches = {place: records for work in kept for place, records in work.records.items()}
+            if not batches:
+                return
+            await self._transact(batches, "batch")
+            self._positions.update({work.runner.partition: work.position for work in kept})
+
+    async def _transact(self, batches: Batches, stage: str) -> Mapping[tuple[str, int], Appended]:
+        limit = self._around.settings.worker_transaction_timeout.total_seconds()
+        try:
+            async with asyncio.timeout(limit):
+                appended = await transact(self._producer, batches, stage, self._reached, self._around.clock)
+        except TimeoutError as error:
+            raise KafkaFailed(f"a transaction took longer than {limit:g} s") from error
+        self.transactions += 1
+        return appended
+
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    async def _idle(self) -> None:
+        """Wait for something to do: a record, or a timer that may fire."""
+        runners = list(self.runners.values())
+        broker_time = self._around.clock.broker_at_least()
+        wait = None
+        if broker_time is not None:
+            waiting = [runner for runner in runners if runner.needs_barrier(broker_time)]
+            if waiting:
+                await self._raise_barriers(waiting, broker_time)
+                return
+            coming = [due - broker_time + 1 for runner in runners if (due := runner.due()) is not None]
+            wait = min((one for one in coming if one > 0), default=None)
+        try:
+            async with asyncio.timeout(None if wait is None else wait / 1000):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    async def _raise_barriers(self, runners: Sequence[Runner], asked_at: int) -> None:
+        """Find out up to where inboxes must be taken before timers that are due may fire.
+
+        The high watermark, open transactions included: an outage must not let a timer overtake a message that was in
+        time.
+        """
+        ends = await self._kafka.ends(
+            self._names.inbox, [runner.partition for runner in runners], committed=False
+        )
+        for runner in runners:
+            runner.raise_barrier(ends[runner.partition], asked_at)
+
+    async def _keep_fresh(self) -> None:
+        """Write something now and then where nothing else is written: it shows the broker's clock, and if we own."""
+        seen = 0
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            for runner in self.runners.values():
+                runner.skip_to(self._intake.position(runner.partition))
+            self._woken.set()
+            if self.transactions == seen and self._claimed:
+                async with self._lock:
+                    partition = min(self._claimed, default=None)
+                    if partition is not None:
+                        owner = self._producer.transactional_id
+                        claim = Outgoing(
+                            owner_key(owner), encode(Owner(owner=owner, at=self._around.clock.now()))
+                        )
+                        await self._transact({(self._names.state, partition): [claim]}, "refresh")
+            seen = self.transactions
