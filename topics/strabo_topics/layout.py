@@ -50,7 +50,7 @@ def base_topics(settings: KafkaSettings) -> tuple[Topic, ...]:
         _of_instances(settings, names.replies, _kept_for(settings.replies_retention)),
         _of_instances(settings, names.deadletter, _kept_for(settings.deadletter_retention)),
         _topic(settings, names.definitions, 1, COMPACTED),
-        _topic(settings, names.agents, 1, COMPACTED),
+        _topic(settings, names.agents, 1, {**COMPACTED, **BROKER_TIME}),
     )
 
 

@@ -52,7 +52,7 @@ async def _plan(settings: KafkaSettings) -> Plan:
     from strabo_topics.clients import wait_for_broker
     from strabo_topics.definitions import plan_namespace
 
-    await wait_for_broker(settings, timeout=5.0)
+    await wait_for_broker(settings, timeout=2.0)
     return await plan_namespace(settings)
 
 

@@ -25,9 +25,9 @@ def test_without_a_wish_there_are_24_partitions() -> None:
     assert base_topics(KafkaSettings.load())[0].partitions == 24
 
 
-def test_inbox_and_state_carry_the_brokers_time() -> None:
+def test_inbox_state_and_heartbeats_carry_the_brokers_time() -> None:
     stamped = {name for name, topic in BASE.items() if "message.timestamp.type" in topic.config}
-    assert stamped == {"inbox", "state"}
+    assert stamped == {"inbox", "state", "agents"}
     assert BASE["inbox"].config["message.timestamp.type"] == "LogAppendTime"
 
 
