@@ -7,9 +7,9 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-import click
+import typer
 
 FINDING, USAGE, UNREACHABLE, INTERNAL, INTERRUPTED = 1, 2, 3, 70, 130
 
@@ -58,19 +58,15 @@ def report(error: BaseException) -> int:
     """Print what went wrong in one line on stderr and return the exit code. Never a traceback for a known error."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else USAGE
-    if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
         return INTERRUPTED
-    if isinstance(error, click.exceptions.Exit):
+    if isinstance(error, typer.Exit):
         return error.exit_code
     if isinstance(error, BrokenPipeError):
         _silence_standard_output()
         return 0
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        print(error.format_message())
-        return USAGE
-    if isinstance(error, click.ClickException):
-        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "strabo"
-        _say(f"{error.format_message()} (see `{where} --help`)")
+    if _is_named(error, "ClickException"):
+        _say_usage(error)
         return USAGE
     if isinstance(error, ModuleNotFoundError) and (hint := _missing_extra(error)):
         _say(hint)
@@ -85,6 +81,19 @@ def report(error: BaseException) -> int:
         _say(f"{error.filename}: {error.strerror}")
         return USAGE
     return _internal(error)
+
+
+def _is_named(error: BaseException, name: str) -> bool:
+    # By name, because typer carries a copy of click since 0.29 and click's own classes before.
+    return any(cls.__name__ == name for cls in type(error).__mro__)
+
+
+def _say_usage(error: Any) -> None:
+    if _is_named(error, "NoArgsIsHelpError"):
+        print(error.format_message())
+        return
+    context = getattr(error, "ctx", None)
+    _say(f"{error.format_message()} (see `{context.command_path if context else 'strabo'} --help`)")
 
 
 def _exit_code(error: BaseException) -> int | None:

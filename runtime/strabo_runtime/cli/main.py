@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 
@@ -42,6 +43,8 @@ def version() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit with its code: 0 fine, 1 a finding, 2 wrong use, 3 unreachable, 130 interrupted."""
+    # aiokafka logs what it retries by itself; what matters comes as an exception.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     command = typer.main.get_command(app)
     try:
         code = command.main(

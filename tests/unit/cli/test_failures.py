@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-import click
 import pytest
+import typer
 
 from strabo_runtime.cli import failures
 from strabo_topics.errors import BrokerUnreachable, SettingsError
@@ -42,8 +42,8 @@ def test_a_missing_extra_says_what_to_install(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_wrong_option_is_wrong_use_and_points_to_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert failures.report(click.UsageError("No such option: --fast")) == 2
-    assert "No such option: --fast (see `strabo --help`)" in one_line(capsys)
+    assert failures.report(typer.BadParameter("not a number")) == 2
+    assert "not a number (see `strabo --help`)" in one_line(capsys)
 
 
 def test_ctrl_c_is_exit_code_130_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
