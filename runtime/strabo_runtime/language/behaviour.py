@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from strabo_runtime.engine.machine import (
+    BUILT_IN_EVENTS,
     Action,
     AppendToList,
     CancelTimer,
@@ -135,6 +136,8 @@ class BehaviourCompiler:
 
     def _raised(self, raised: RaiseSyntax, context: Context | None) -> RaiseEvent:
         name = raised.event.text
+        if name in BUILT_IN_EVENTS:
+            return RaiseEvent(name)
         type_ = self._events.get(name)
         if name in self._events and type_ is None and raised.payload is not None:
             self._reporter.error(

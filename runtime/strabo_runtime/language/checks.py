@@ -56,6 +56,7 @@ class _Structure:
         reachable = self._reachable()
         ending = self._ending()
         endless: list[str] = []
+        stuck = False
         for name, state in self._machine.states.items():
             if name not in reachable:
                 self._reporter.error(
@@ -65,6 +66,7 @@ class _Structure:
                     expected="a transition, timeout or deadline that goes there",
                 )
             elif state.final is None and not self._ways_out(state):
+                stuck = True
                 self._reporter.error(
                     "no-way-out",
                     self._place_of[name],
@@ -73,7 +75,8 @@ class _Structure:
                 )
             elif name not in ending:
                 endless.append(name)
-        if endless:
+        # Where an instance gets stuck, the states before it never end either, and there is nothing more to say of them.
+        if endless and not stuck:
             others = (
                 f" (nor from {', '.join(f'`{name}`' for name in endless[1:])})" if len(endless) > 1 else ""
             )
@@ -163,11 +166,20 @@ class _Structure:
 
     def _winner(self, transition: Transition, trigger: Trigger | None, source: str) -> Transition | None:
         """The earlier transition that is taken whenever this one could be."""
-        key = _key(trigger)
-        for earlier in self._machine.table.get((source, key), ()):
+        covered: set[str | None] = set()
+        for earlier in self._machine.table.get((source, _key(trigger)), ()):
             if earlier is transition:
                 break
-            if self._always_first(earlier, transition, trigger):
+            if not _fires_whenever(earlier, transition):
+                continue
+            if not isinstance(trigger, MessageTrigger):
+                return earlier
+            covered |= {
+                found.role
+                for found in earlier.triggers
+                if isinstance(found, MessageTrigger) and found.message == trigger.message
+            }
+            if None in covered or trigger.role in covered or set(self._agents_of(trigger.message)) <= covered:
                 return earlier
         # No message can arrive in a state that is left as soon as it is entered.
         if isinstance(trigger, MessageTrigger) and source != self._machine.initial:
@@ -177,23 +189,6 @@ class _Structure:
             ]
             return leaving[0] if leaving else None
         return None
-
-    def _always_first(self, earlier: Transition, later: Transition, trigger: Trigger | None) -> bool:
-        same_condition = (
-            earlier.condition is not None
-            and later.condition is not None
-            and earlier.condition.text == later.condition.text
-        )
-        if earlier.condition is not None and not same_condition:
-            return False
-        if not isinstance(trigger, MessageTrigger):
-            return True
-        roles = {
-            found.role
-            for found in earlier.triggers
-            if isinstance(found, MessageTrigger) and found.message == trigger.message
-        }
-        return None in roles or trigger.role in roles or set(self._agents_of(trigger.message)) <= roles
 
     def _agents_of(self, message: str) -> list[str]:
         """The roles of agents or people that may send a message."""
@@ -331,6 +326,13 @@ class _Structure:
                         f"`{role}` may be several agents, and this message is for one of them",
                         expected=f"`to: {role}[all]`, `to: {role}[any]` or `to: ${{ id }}`",
                     )
+
+
+def _fires_whenever(earlier: Transition, later: Transition) -> bool:
+    """Whether the earlier transition's condition holds whenever the later one's does, as far as their texts tell."""
+    if earlier.condition is None:
+        return True
+    return later.condition is not None and earlier.condition.text == later.condition.text
 
 
 def _key(trigger: Trigger | None) -> str | None:

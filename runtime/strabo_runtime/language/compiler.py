@@ -30,7 +30,7 @@ from strabo_runtime.language.definition import (
     TriggerSyntax,
     TypeSyntax,
 )
-from strabo_runtime.language.diagnostics import Reporter
+from strabo_runtime.language.diagnostics import Reporter, nearest
 from strabo_runtime.language.errors import DefinitionError
 from strabo_runtime.language.nodes import ScalarNode
 from strabo_runtime.language.references import check_references
@@ -261,20 +261,20 @@ class _Compilation:
         )
 
     def _context(self, transition: TransitionDefinition) -> Context | None:
-        """What the triggers give; None where one of them could not be read, or names nothing."""
+        """What the triggers give; None where one of them could not be read, or names nothing near."""
         if not transition.triggers_known:
             return None
         messages: list[str] = []
         events: list[str] = []
         for trigger in transition.triggers:
             if isinstance(trigger, MessageTriggerSyntax):
-                if trigger.message.text not in self._messages:
-                    return None
-                messages.append(trigger.message.text)
+                found = _known_or_nearest(trigger.message.text, self._messages)
+                messages.append(found or "")
             else:
-                if trigger.event.text not in self._events:
-                    return None
-                events.append(trigger.event.text)
+                found = _known_or_nearest(trigger.event.text, self._events)
+                events.append(found or "")
+            if found is None:
+                return None
         if messages and events:
             return Context()
         return Context(message_types=tuple(dict.fromkeys(messages)), event_names=tuple(dict.fromkeys(events)))
@@ -284,6 +284,11 @@ def _trigger(trigger: TriggerSyntax) -> Trigger:
     if isinstance(trigger, MessageTriggerSyntax):
         return MessageTrigger(trigger.message.text, None if trigger.role is None else trigger.role.text)
     return EventTrigger(trigger.event.text)
+
+
+def _known_or_nearest(name: str, known: Mapping[str, object]) -> str | None:
+    """The name, or the one that a misspelt name is reported to stand for."""
+    return name if name in known else nearest(name, known)
 
 
 def _table(

@@ -236,19 +236,25 @@ class Reporter:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """The hint for a misspelt name, or None where no known name is near."""
+    near = nearest(name, known)
+    return None if near is None else f"did you mean `{near}`?"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one probably stands for."""
     candidates = list(known)
     folded = {candidate.casefold(): candidate for candidate in candidates}
     near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return f"did you mean `{folded[near[0]]}`?" if near else None
+    return folded[near[0]] if near else None
 
 
 def one_of(names: Iterable[str]) -> str:
     """The names as a list to choose from."""
     listed = list(names)
     if not listed:
-        return "nothing: none is declared"
-    shown = ", ".join(f"`{name}`" for name in listed[:12])
-    more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
+        return "none is declared"
+    shown = ", ".join(f"`{name}`" for name in listed[:20])
+    more = f" and {len(listed) - 20} more" if len(listed) > 20 else ""
     return shown if len(listed) == 1 else f"one of {shown}{more}"
 
 

@@ -256,7 +256,7 @@ class ActionParser:
         expected = f"exactly one of {', '.join(f'`{key}`' for key in keys)}"
         if not given:
             self._reporter.error(
-                "missing-key", fields.node.span, f"{fields.what} has none of its keys", expected=expected
+                "missing-key", fields.node.span, f"{fields.what} needs {expected}", expected=expected
             )
         for key in given[1:]:
             place = fields.key(key)

@@ -213,7 +213,10 @@ class DeclarationParser:
                 continue
             if name.text in BUILT_IN_TYPES:
                 self._reserved(name, "a built-in type")
-            elif self._shape.unique(name, seen, "message type"):
+                continue
+            new = self._shape.unique(name, seen, "message type")
+            # A name that a type has too is kept, so that the uses of the message type are not reported as well.
+            if new or name.text not in [message.name.text for message in messages]:
                 message = self._message(name, value)
                 if message is not None:
                     messages.append(message)

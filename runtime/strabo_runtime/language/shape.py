@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from strabo_runtime.language.definition import Name
-from strabo_runtime.language.diagnostics import Reporter, did_you_mean, one_of
+from strabo_runtime.language.diagnostics import Reporter, did_you_mean, nearest, one_of
 from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -230,7 +230,9 @@ class Shape:
             expected=one_of(words),
             hint=did_you_mean(text, words),
         )
-        return None
+        # Checking goes on with what was probably meant, so that one slip is not reported all over the file.
+        near = nearest(text, words)
+        return next((word for word in words if word == near), None)
 
     def items(self, node: Node | None, what: str, *, empty: bool = True) -> tuple[Node, ...]:
         """A list."""

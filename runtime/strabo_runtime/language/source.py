@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ruamel.yaml import YAML
@@ -91,10 +91,16 @@ def read(text: str, *, filename: str, reporter: Reporter) -> Node | None:
         reporter.error(
             "yaml-syntax",
             origin.span(error.position, error.position + 1),
-            f"the character U+{ord(str(error.character)):04X} is not allowed in YAML",
+            f"the character {_code_point(error.character)} is not allowed in YAML",
             hint="write it as an escape in double quotes",
         )
     return None
+
+
+def _code_point(character: object) -> str:
+    # ruamel gives the character or its number, depending on who found it.
+    number = character if isinstance(character, int) else ord(str(character)[:1] or "\0")
+    return f"U+{number:04X}"
 
 
 def _syntax_hint(problem: str) -> str | None:
@@ -249,7 +255,7 @@ class _Composer:
                 f"{text[:40]} is too large",
                 expected="a 64-bit integer",
             )
-            return 0
+            return 2**63 - 1 if number > 0 else -(2**63)
         if _FLOAT.fullmatch(text):
             float_number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
             if math.isfinite(float_number):
@@ -269,7 +275,7 @@ class _Composer:
             opened.items.append(node)
         elif opened.awaits_value:
             if opened.key is not None:
-                opened.entries.append((opened.key, node))
+                opened.entries.append((opened.key, _placed(node, opened.key)))
             opened.key, opened.awaits_value = None, False
         else:
             opened.key, opened.awaits_value = self._key(opened, node), True
@@ -300,3 +306,10 @@ class _Composer:
         if opened.mapping:
             return MappingNode(tuple(opened.entries), self._origin, opened.start, end)
         return SequenceNode(tuple(opened.items), self._origin, opened.start, end)
+
+
+def _placed(value: Node, key: ScalarNode) -> Node:
+    """The value; one that is not written, and so has no place of its own, gets its key's."""
+    if isinstance(value, ScalarNode) and value.start == value.end:
+        return replace(value, start=key.start, end=key.end)
+    return value

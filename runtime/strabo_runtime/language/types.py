@@ -44,9 +44,9 @@ class _Token:
 
 
 class _TypeTextError(Exception):
-    def __init__(self, message: str, offset: int, length: int) -> None:
+    def __init__(self, message: str, offset: int, length: int, hint: str | None = None) -> None:
         super().__init__(message)
-        self.message, self.offset, self.length = message, offset, length
+        self.message, self.offset, self.length, self.hint = message, offset, length, hint
 
 
 class _TypeText:
@@ -122,6 +122,12 @@ class _TypeText:
         for name in SCALARS:
             if token.text == name:
                 return Scalar(name)
+        for opening in ("<", "("):
+            if self._peek(opening):
+                hint = did_you_mean(token.text, ("list", "map") if opening == "<" else ("enum",))
+                raise _TypeTextError(
+                    f"`{token.text}` takes no `{opening}`", token.offset, len(token.text), hint
+                )
         if IDENTIFIER.fullmatch(token.text) is None:
             raise _TypeTextError(f"`{token.text}` is no type", token.offset, len(token.text))
         self.references.append(Name(token.text, self._node.span_at(token.offset, len(token.text))))
@@ -161,8 +167,16 @@ def read_type(node: Node, what: str, reporter: Reporter) -> TypeSyntax:
             node.span_at(error.offset, error.length),
             f"{what} `{node.text}` cannot be read: {error.message}",
             expected=FORMS,
+            hint=error.hint or _cut_off(node),
         )
         return TypeSyntax(ANY, (), node.span)
+
+
+def _cut_off(node: ScalarNode) -> str | None:
+    # `{kind: enum(a, b)}`: the comma ends the value, and YAML reads a key `b)`.
+    if node.style == "plain" and "(" in node.text and ")" not in node.text:
+        return "inside `[ ]` and `{ }`, put `enum(a, b)` in quotes"
+    return None
 
 
 def _field_map(node: MappingNode, what: str, reporter: Reporter) -> TypeSyntax:
