@@ -1,8 +1,8 @@
 """Compaction: of the records with one key, only the newest stays.
 
 What is below the last stable offset and older than `min.compaction.lag.ms` may be cleaned; the log's last batch never
-is, so that a reader always gets to the log's end. A pass reads the part that was never cleaned, noting each key's newest
-offset, then rewrites the log from its start to there:
+is, so that a reader always gets to the log's end. A pass reads the part that was never cleaned, noting each key's
+newest offset, then rewrites the log from its start to there:
 
 - records of aborted transactions go at once; an open transaction is above the last stable offset, so never touched;
 - a tombstone, or a transaction's marker, is given a time at which it may go (`delete.retention.ms` from the first pass

@@ -50,7 +50,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._peer = ""
-        self.last_active = 0.0
+        self._last_active = 0.0
+        self._answering = False
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done once the connection has ended."""
 
@@ -69,7 +70,7 @@ class Connection(asyncio.Protocol):
             return
         transport.set_write_buffer_limits(high=_WRITE_HIGH_BYTES)
         loop = asyncio.get_running_loop()
-        self.last_active = loop.time()
+        self._last_active = loop.time()
         self._host.connections.add(self)
         self._task = loop.create_task(self._serve(transport))
 
@@ -80,7 +81,7 @@ class Connection(asyncio.Protocol):
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
-        self.last_active = asyncio.get_running_loop().time()
+        self._last_active = asyncio.get_running_loop().time()
         received = self._received
         received += data
         position = 0
@@ -122,7 +123,10 @@ class Connection(asyncio.Protocol):
                     transport.resume_reading()
                     self._arrived = asyncio.get_running_loop().create_future()
                     await self._arrived
+                self._answering = True
                 await self._answer(self._frames.popleft(), transport)
+                self._answering = False
+                self._last_active = asyncio.get_running_loop().time()
                 if self._drained is not None:
                     await self._drained
         except MalformedRequest as error:
@@ -148,6 +152,10 @@ class Connection(asyncio.Protocol):
         log.warning("closed the connection from %s: %s", self._peer, why)
         if self._transport is not None:
             self._transport.abort()
+
+    def is_idle(self, since: float) -> bool:
+        """Whether nothing was asked since then, and nothing is being answered."""
+        return not self._answering and self._last_active < since
 
     def close(self) -> None:
         """End the connection from the broker's side, once what was answered is sent."""

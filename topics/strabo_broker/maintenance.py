@@ -47,6 +47,7 @@ class Maintenance:
                     await self._tend(partition, now, at_once=at_once)
             self._transactions.expire(now - self._settings.transactional_id_expiration_ms)
             self._offsets.expire(self._groups.live(), now - self._settings.offsets_retention_ms)
+            self._groups.forget_empty()
             await self._sweep_deleted()
             await self._store.settled()
             await self._store.checkpoint()

@@ -8,7 +8,6 @@ import ipaddress
 import logging
 import socket
 import uuid
-from contextlib import suppress
 from typing import Final
 
 from strabo_broker.api.admin import AdminApi
@@ -21,7 +20,7 @@ from strabo_broker.api.transactions import TransactionsApi
 from strabo_broker.cache import TailCache
 from strabo_broker.connection import Connection
 from strabo_broker.data_dir import DataDir
-from strabo_broker.errors import AddressUnavailable, BrokerError, NotLoopback, PortInUse, StorageFailed
+from strabo_broker.errors import AddressUnavailable, NotLoopback, PortInUse, StorageFailed
 from strabo_broker.maintenance import Maintenance
 from strabo_broker.offsets import Offsets
 from strabo_broker.settings import BrokerSettings
@@ -75,8 +74,7 @@ class Broker:
             self._open(listener)
         except BaseException:
             listener.close()
-            if self._data_dir is not None:
-                self._data_dir.release()
+            self._release()
             raise
         loop = asyncio.get_running_loop()
         self._failed = loop.create_future()
@@ -115,7 +113,7 @@ class Broker:
         self._transactions = Transactions(store, topics, offsets, settings.maximum_transaction_timeout_ms)
         self._transactions.restore()
         self._groups = GroupsApi(settings, offsets)
-        self._address = (settings.advertised_host or settings.host, listener.getsockname()[1])
+        self._address = (settings.advertised_host or _reachable(settings.host), listener.getsockname()[1])
         cluster_id = store.value(_CLUSTER_ID)
         if cluster_id is None:
             cluster_id = uuid.uuid4().hex
@@ -151,6 +149,9 @@ class Broker:
             await asyncio.sleep(0)
             self._server = None
             self.store.close()
+        self._release()
+
+    def _release(self) -> None:
         if self._data_dir is not None:
             self._data_dir.release()
             self._data_dir = None
@@ -181,11 +182,15 @@ class Broker:
         while True:
             await asyncio.sleep(_TICK_SECONDS)
             self._groups.tick()
-            with suppress(BrokerError):
+            try:
                 for transactional_id in self._transactions.abort_overdue(now_ms()):
                     log.info("aborted the transaction of %s: its time is over", transactional_id)
+                await self.store.settled()
+            except StorageFailed as failure:
+                self.fail(failure)
+                return
             idle_since = loop.time() - self.settings.connection_idle_ms / 1000
-            for connection in [each for each in self.connections if each.last_active < idle_since]:
+            for connection in [each for each in self.connections if each.is_idle(idle_since)]:
                 connection.close()
 
     async def _maintain(self) -> None:
@@ -195,8 +200,17 @@ class Broker:
                 await self._maintenance.run()
             except StorageFailed as failure:
                 self.fail(failure)
+                return
             except Exception:  # a fault of ours in one pass must not end those that follow
                 log.exception("retention or compaction failed")
+
+
+def _reachable(host: str) -> str:
+    """What clients may be told for `host`: nobody can connect to an address that stands for all of a machine's."""
+    try:
+        return socket.gethostname() if ipaddress.ip_address(host).is_unspecified else host
+    except ValueError:
+        return host
 
 
 def _is_loopback(host: str) -> bool:

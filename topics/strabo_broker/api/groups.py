@@ -49,6 +49,13 @@ class GroupsApi:
         """The groups that have members."""
         return frozenset(group.id for group in self._groups.values() if group.members)
 
+    def forget_empty(self) -> None:
+        """Drop groups without members, offsets or anyone about to join; what they were has no meaning any more."""
+        with_offsets = set(self._offsets.groups())
+        for group in list(self._groups.values()):
+            if group.state is GroupState.EMPTY and not group.pending and group.id not in with_offsets:
+                del self._groups[group.id]
+
     def close(self) -> None:
         for group in self._groups.values():
             group.close()

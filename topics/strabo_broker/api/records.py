@@ -8,7 +8,7 @@ from typing import Final
 from strabo_broker import batches
 from strabo_broker.api.call import Answers, Call, now_ms
 from strabo_broker.codes import ErrorCode
-from strabo_broker.errors import CorruptBatch, Refusal
+from strabo_broker.errors import CorruptBatch, MalformedRequest, Refusal
 from strabo_broker.partition import Partition, Waiter
 from strabo_broker.topics import Topics
 from strabo_broker.transactions import Transactions
@@ -43,7 +43,12 @@ class RecordsApi:
             )
             for topic in request.topics
         )
-        return records.ProduceResponse(topics) if request.acks else None
+        if request.acks:
+            return records.ProduceResponse(topics)
+        if any(each.error_code for topic in topics for each in topic.partitions):
+            # Nobody waits for an answer; a closed connection is how the producer learns to look at its metadata again.
+            raise MalformedRequest("a produce request without acknowledgement could not be carried out")
+        return None
 
     def _produce_one(
         self, request: records.ProduceRequest, topic: str, wanted: records.ProducePartition, now: int
