@@ -141,10 +141,10 @@ class _TransactionalProducer:
         async with _failing(f"sending to {topic}"):
             batch = self._inner.create_batch()
             for key, value, headers in records:
-                if batch.append(timestamp=None, key=key, value=value, headers=headers) is None:
+                if batch.append(timestamp=None, key=key, value=value, headers=list(headers)) is None:
                     acknowledgements.append(await self._send(batch, topic, partition))
                     batch = self._inner.create_batch()
-                    batch.append(timestamp=None, key=key, value=value, headers=headers)
+                    batch.append(timestamp=None, key=key, value=value, headers=list(headers))
             acknowledgements.append(await self._send(batch, topic, partition))
         return acknowledgements
 
@@ -283,6 +283,9 @@ async def _failing(action: str) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(CALL_TIMEOUT_S):
             yield
+    except TypeError:
+        # aiokafka was called wrongly, and another attempt would be no better.
+        raise
     except Exception as error:
         raise KafkaFailed(f"{action}: {_reason(error)}") from error
 
