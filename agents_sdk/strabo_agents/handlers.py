@@ -56,8 +56,8 @@ def handler_of(function: Function, local_names: Mapping[str, object]) -> Handler
         return Handler(REJECTED, None, function, _sends(function, local_names))
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         raise HandlerError(
-            f"{_place(function)}: {message.name!r} is annotated with {_shown(model)}; it must be a pydantic model named "
-            f'as the message type, or Rejected; for a dict write @role.on("Type")'
+            f"{_place(function)}: {message.name!r} is annotated with {_shown(model)}; it must be a pydantic model "
+            f'named as the message type, or Rejected; for a dict write @role.on("Type")'
         )
     return Handler(model.__name__, model, function, _sends(function, local_names))
 

@@ -11,8 +11,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, UnknownTopicOrPartitionError
 from strabo_topics.clients import producer as new_producer
 from strabo_topics.settings import KafkaSettings
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
 
+from strabo_agents.backoff import until_it_works
 from strabo_agents.envelopes import Post
 from strabo_agents.errors import NoAnswer, SettingsError
 from strabo_agents.messages import Accepted, Outgoing
@@ -55,12 +55,14 @@ class KafkaTransport:
     async def produce(self, records: Sequence[Outgoing]) -> None:
         """See `Transport.produce`."""
         if records:
-            await AsyncRetrying(
-                retry=retry_if_exception(_may_pass),
-                wait=wait_exponential_jitter(BACKOFF, BACKOFF_LIMIT, jitter=BACKOFF),
-                before_sleep=_note_retry,
-                reraise=True,
-            )(self._produce_once, records)
+            await until_it_works(
+                lambda: self._produce_once(records),
+                may_pass=_may_pass,
+                first=BACKOFF,
+                limit=BACKOFF_LIMIT,
+                sleep=asyncio.sleep,
+                on_failure=_note_failure,
+            )
 
     async def ask(self, record: Outgoing, *, message_id: str, sender: str) -> Accepted:
         """See `Transport.ask`."""
@@ -124,9 +126,8 @@ def _may_pass(error: BaseException) -> bool:
     )
 
 
-def _note_retry(state: RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
-    _log.warning("producing failed and is tried again", attempt=state.attempt_number, error=f"{error!r}")
+def _note_failure(attempt: int, error: BaseException) -> None:
+    _log.warning("producing failed and is tried again", attempt=attempt, error=repr(error))
 
 
 async def _stop(producer: AIOKafkaProducer) -> None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pydantic import BaseModel
 
+from strabo_agents.errors import PayloadError
 from strabo_agents.json_types import Json
 
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
@@ -18,7 +19,8 @@ Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 class Message:
     """A message to send where a pydantic model is not at hand, or where it must be narrowed to agents.
 
-    `payload` is a model, or a mapping that may hold datetimes and timedeltas. `to` narrows the recipients; empty: as the message type says.
+    `payload` is a model, or a mapping that may hold datetimes and timedeltas. `to` narrows the recipients; empty:
+    as the message type says.
     """
 
     type: str
@@ -27,13 +29,22 @@ class Message:
 
     @classmethod
     def of(cls, message: Sendable, *, to: str | Sequence[str] = ()) -> Message:
-        """`message` in this form; a `to` given here wins over its own."""
+        """`message` in this form; a `to` given here wins over its own.
+
+        Raises:
+            PayloadError: it is nothing that can be sent.
+        """
         recipients = (to,) if isinstance(to, str) else tuple(to)
         if isinstance(message, Message):
             return cls(message.type, message.payload, recipients or message.to)
-        if isinstance(message, tuple):
+        if isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str):
             return cls(message[0], message[1], recipients)
-        return cls(type(message).__name__, message, recipients)
+        if isinstance(message, BaseModel):
+            return cls(type(message).__name__, message, recipients)
+        raise PayloadError(
+            f"a {type(message).__name__} cannot be sent; give a pydantic model named as the message type, "
+            "or Message(type, payload)"
+        )
 
 
 Sendable: TypeAlias = "BaseModel | Message | tuple[str, Mapping[str, object]]"

@@ -15,7 +15,7 @@ from strabo_agents.answers import read_answer
 from strabo_agents.conversation import Conversation
 from strabo_agents.delivery.routing import Route, message_id
 from strabo_agents.envelopes import Letter, Post
-from strabo_agents.errors import HandlerError, LeaseLost
+from strabo_agents.errors import HandlerError, LeaseLost, PayloadError
 from strabo_agents.handlers import REJECTED
 from strabo_agents.messages import Accepted, Incoming, Message, Origin, Outgoing, Returned, Sendable
 from strabo_agents.payloads import decode_payload, moment, read_model
@@ -80,7 +80,7 @@ def each_of(returned: Returned, handler: str) -> tuple[Message, ...]:
         many = [cast(Sendable, returned)]
     try:
         return tuple(Message.of(each) for each in many)
-    except (TypeError, AttributeError) as error:
+    except PayloadError as error:
         raise HandlerError(
             f"{handler} returned {type(returned).__name__}; return a pydantic model named as the message type, "
             "Message(type, payload), a list of these, or None"

@@ -17,15 +17,9 @@ import structlog
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable, UnknownSchema
 from strabo_avro.records import Envelope
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception,
-    retry_if_exception_type,
-    stop_after_attempt,
-    wait_exponential_jitter,
-)
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
+from strabo_agents.backoff import Sleep, exponential, until_it_works
 from strabo_agents.delivery.attempt import Delivery, Surroundings, run_handler
 from strabo_agents.delivery.breaker import Breaker
 from strabo_agents.delivery.crash_points import Checkpoint, pass_by
@@ -37,7 +31,6 @@ from strabo_agents.messages import Incoming, Outgoing
 from strabo_agents.stores.store import Handled, Held, Lease
 
 T = TypeVar("T")
-Sleep = Callable[[float], Awaitable[None]]
 
 HELD_PAUSE = 0.5
 STORE_BACKOFF, STORE_BACKOFF_LIMIT = 0.1, 5.0
@@ -166,9 +159,7 @@ class Processor:
         try:
             return await AsyncRetrying(
                 stop=stop_after_attempt(self._retry.attempts),
-                wait=wait_exponential_jitter(
-                    self._retry.backoff, self._retry.limit, jitter=self._retry.backoff / 2
-                ),
+                wait=exponential(self._retry.backoff, self._retry.limit),
                 retry=retry_if_exception(_may_pass),
                 sleep=self._sleep,
                 before_sleep=lambda state: _note_retry(delivery, state),
@@ -220,23 +211,20 @@ class Processor:
 
     async def _available(self, work: Callable[[], Awaitable[T]]) -> T:
         """The result of work on the store, tried until it answers."""
-        try:
-            return await AsyncRetrying(
-                retry=retry_if_exception_type(StoreUnavailable),
-                wait=wait_exponential_jitter(STORE_BACKOFF, STORE_BACKOFF_LIMIT, jitter=STORE_BACKOFF),
-                sleep=self._sleep,
-                before_sleep=self._note_unavailable,
-                reraise=True,
-            )(work)
-        finally:
-            self.store_answers = True
-
-    def _note_unavailable(self, state: RetryCallState) -> None:
-        self.store_answers = False
-        error = state.outcome.exception() if state.outcome else None
-        _log.error(
-            "the store does not answer; the agent pauses", error=str(error), attempt=state.attempt_number
+        result = await until_it_works(
+            work,
+            may_pass=lambda error: isinstance(error, StoreUnavailable),
+            first=STORE_BACKOFF,
+            limit=STORE_BACKOFF_LIMIT,
+            sleep=self._sleep,
+            on_failure=self._note_unavailable,
         )
+        self.store_answers = True
+        return result
+
+    def _note_unavailable(self, attempt: int, error: BaseException) -> None:
+        self.store_answers = False
+        _log.error("the store does not answer; the agent pauses", error=str(error), attempt=attempt)
 
     def _dead_letter(self, record: Incoming, instance_id: str, error: BaseException) -> Outgoing:
         return self._around.post.dead_letter(
