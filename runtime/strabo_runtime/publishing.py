@@ -9,6 +9,7 @@ from strabo_topics.settings import KafkaSettings
 
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.expressions.schema import json_schema
+from strabo_runtime.expressions.time import parse_duration
 
 
 async def publish_machine(settings: KafkaSettings, machine: Machine, source: str) -> bool:
@@ -30,4 +31,17 @@ async def publish_machine(settings: KafkaSettings, machine: Machine, source: str
         text=source,
         schemas=orjson.dumps(schemas),
         roles=[role.name for role in machine.roles.values() if role.played_by != "engine"],
+        longest_deadline=longest_deadline(machine),
     )
+
+
+def longest_deadline(machine: Machine) -> int | None:
+    """The longest time in milliseconds that an instance may wait as far as the text states it; None: it states none.
+
+    Role topics must keep their records for longer. Durations that are computed at run time cannot be known here.
+    """
+    timers = [machine.deadline, *(state.timeout for state in machine.states.values())]
+    spans = [timer.after for timer in timers if timer is not None]
+    spans += [owed.within for state in machine.states.values() for owed in state.expects]
+    stated = [parse_duration(str(span.source)) for span in spans if span is not None and span.constant]
+    return max(stated, default=None)

@@ -158,6 +158,25 @@ async def _change(admin: AIOKafkaAdminClient, plan: Plan) -> None:
         for code, message, _type, name in response.resources:
             if code != NO_ERROR:
                 raise _refused(f"the configuration of {name} was not changed", code, message)
+    await _until_set(admin, plan)
+
+
+async def _until_set(admin: AIOKafkaAdminClient, plan: Plan) -> None:
+    """Wait until the broker that is asked shows the changes: the controller confirms them before brokers know."""
+    deadline = time.monotonic() + READY_TIMEOUT_S
+    while True:
+        present = await _describe(admin, {one.topic for one in plan.change})
+        late = [
+            one for one in plan.change if present.get(one.topic, {}).get(one.key, ("", False))[0] != one.new
+        ]
+        if not late:
+            return
+        if time.monotonic() > deadline:
+            one = late[0]
+            raise BrokerRefused(
+                f"{one.topic} does not show {one.key}={one.new} though the broker took it; try again"
+            )
+        await asyncio.sleep(0.02)
 
 
 async def _describe(

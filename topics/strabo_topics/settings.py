@@ -136,6 +136,8 @@ class KafkaSettings(Settings):
     events_retention: Retention = _retention(days=365)
     deadletter_retention: Retention = _retention(days=90)
 
+    # On loopback, with records like those of an auction, none is fastest: 24,000 steps a second of the bare loop,
+    # snappy 21,000, zstd 20,000, lz4 12,000. Over a network, or for the disk's sake, snappy or zstd pay.
     kafka_compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     kafka_ssl_ca_file: Path | None = Field(None, description="PEM file of the certificate authority")

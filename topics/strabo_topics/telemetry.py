@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 TRACE_FLAG_SAMPLED = 0x01
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
@@ -32,6 +33,7 @@ class TraceParent:
         return TraceParent(self.trace_id, span_id(self.trace_id, self.span_id, cause), self.sampled)
 
 
+@lru_cache(maxsize=16_384)
 def for_instance(instance_id: str) -> TraceParent:
     """The root span of an instance's trace."""
     trace_id = hashlib.sha256(b"trace\0" + instance_id.encode()).hexdigest()[:32]

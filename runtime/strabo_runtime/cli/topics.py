@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,7 @@ from strabo_runtime.cli.failures import FINDING
 from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings
 
 if TYPE_CHECKING:
+    from strabo_topics.acls import Acl
     from strabo_topics.plan import Plan
     from strabo_topics.settings import KafkaSettings
 
@@ -20,10 +22,18 @@ app = typer.Typer(
 
 
 @app.command()
-def plan(output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None) -> None:
+def plan(
+    acls: Annotated[bool, typer.Option("--acls", help="Also list the rights that processes need.")] = False,
+    output: Output = Format.text,
+    namespace: Namespace = None,
+    bootstrap: Bootstrap = None,
+) -> None:
     """Show what `apply` would create, change or refuse; exits with 1 when there is anything."""
-    found = asyncio.run(_plan(kafka_settings(namespace, bootstrap)))
-    _show(found, output)
+    from strabo_topics.acls import acls as rights_of
+
+    settings = kafka_settings(namespace, bootstrap)
+    found = asyncio.run(_plan(settings))
+    _show(found, output, rights_of(settings.names) if acls else None)
     if not found.settled:
         raise typer.Exit(FINDING)
 
@@ -56,10 +66,14 @@ async def _plan(settings: KafkaSettings) -> Plan:
     return await plan_namespace(settings)
 
 
-def _show(found: Plan, output: Format) -> None:
+def _show(found: Plan, output: Format, rights: Sequence[Acl] | None = None) -> None:
     if output is Format.json:
         import orjson
 
-        typer.echo(orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2).decode())
-    else:
-        typer.echo(found.render())
+        listed = {} if rights is None else {"acls": [right.to_json() for right in rights]}
+        typer.echo(orjson.dumps(found.to_json() | listed, option=orjson.OPT_INDENT_2).decode())
+        return
+    typer.echo(found.render())
+    if rights is not None:
+        typer.echo("\nRights on a secured Kafka (* stands for every name that begins so):")
+        typer.echo("\n".join(map(str, rights)))

@@ -53,6 +53,14 @@ def test_a_plan_is_also_json(strabo: Strabo) -> None:
     assert len(json.loads(out)["create"]) == 7
 
 
+def test_the_rights_that_processes_need_are_listed_when_asked_for(strabo: Strabo) -> None:
+    strabo("apply")
+    code, out, _ = strabo("plan", "--acls")
+    assert code == 0
+    assert "worker    read              topic cli-" in out
+    assert json.loads(strabo("plan", "--acls", "-o", "json")[1])["acls"][0]["who"] == "worker"
+
+
 def test_a_refusal_is_a_finding_and_nothing_is_done(strabo: Strabo, monkeypatch: pytest.MonkeyPatch) -> None:
     strabo("apply")
     monkeypatch.setenv("STRABO_PARTITIONS", "5")
