@@ -1,4 +1,4 @@
-"""Kafka in memory behind the worker's interface: transactions, fencing, LogAppendTime, a group that the test assigns."""
+"""Kafka in memory behind the worker's interface: transactions, fencing, broker time, a group that the test assigns."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The log is the partition of the state topic. Each worker has one transactional producer; a take-over uses a new id. A
 worker may be overtaken or die at any point: the model never makes it go on. What must hold: the committed steps, in the
-order of the log, take the inputs 0, 1, 2, ... once each. `strabo_runtime.worker.takeover` follows the same order of calls.
+order of the log, take the inputs 0, 1, 2, ... once each. `strabo_runtime.worker.takeover` makes its calls in this order.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the exploration found: how many worlds, the most steps in any, and a log that breaks the rule, if one does."""
+    """What the exploration found: how many worlds, the most steps in any, and a log that breaks the rule."""
 
     worlds: int
     most_steps: int

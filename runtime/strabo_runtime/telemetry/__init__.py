@@ -1,0 +1,1 @@
+"""How the runtime shows what it does."""
