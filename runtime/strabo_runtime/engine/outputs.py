@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 
 from strabo_runtime.engine.inputs import Agents, Input
 from strabo_runtime.engine.instance import Change, Instance
-from strabo_runtime.engine.rejection import RefusedBy as RefusedBy
-from strabo_runtime.engine.rejection import Rejection as Rejection
+from strabo_runtime.engine.rejection import RefusedBy, Rejection
 from strabo_runtime.expressions.types import Json
+
+__all__ = ["Delivery", "MicroStep", "Outcome", "Output", "RefusedBy", "Rejection", "Reply", "Step", "Verdict"]
 
 Verdict = Literal["taken", "duplicate", "ignored", "deferred", "rejected", "failed"]
 
