@@ -1,0 +1,39 @@
+"""Expressions, templates and types of the protocol language: checked when a file loads, evaluated in a step."""
+
+from strabo_runtime.expressions.environment import Environment
+from strabo_runtime.expressions.errors import EvaluationError, ExpressionError, ExpressionErrors
+from strabo_runtime.expressions.expression import Expression
+from strabo_runtime.expressions.facts import Context, EventFacts, InstanceFacts, MessageFacts
+from strabo_runtime.expressions.roots import ROOT_NAMES
+from strabo_runtime.expressions.schema import json_schema
+from strabo_runtime.expressions.scope import Scope, Variables
+from strabo_runtime.expressions.template import Template
+from strabo_runtime.expressions.time import (
+    format_duration,
+    format_timestamp,
+    parse_duration,
+    parse_timestamp,
+)
+from strabo_runtime.expressions.validator import PayloadValidator
+
+__all__ = [
+    "ROOT_NAMES",
+    "Context",
+    "Environment",
+    "EvaluationError",
+    "EventFacts",
+    "Expression",
+    "ExpressionError",
+    "ExpressionErrors",
+    "InstanceFacts",
+    "MessageFacts",
+    "PayloadValidator",
+    "Scope",
+    "Template",
+    "Variables",
+    "format_duration",
+    "format_timestamp",
+    "json_schema",
+    "parse_duration",
+    "parse_timestamp",
+]

@@ -1,0 +1,179 @@
+"""The names that the runtime itself gives: `message`, `event`, `starting`, `instance`, `roles`, `pending`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from strabo_runtime.expressions.code import Frame, Run
+from strabo_runtime.expressions.errors import EvaluationError
+from strabo_runtime.expressions.facts import Context, MessageFacts
+from strabo_runtime.expressions.reading import Root, RootField
+from strabo_runtime.expressions.resolution import is_optional, unwrapped
+from strabo_runtime.expressions.scope import Scope
+from strabo_runtime.expressions.time import format_timestamp, instant
+from strabo_runtime.expressions.types import (
+    ANY,
+    INTEGER,
+    OBJECT,
+    STRING,
+    TIMESTAMP,
+    Field,
+    ListOf,
+    NamedTypes,
+    OptionalOf,
+    Record,
+    Type,
+)
+
+ROOT_NAMES = ("message", "event", "child", "starting", "now", "instance", "roles", "pending", "children")
+"""Names that no variable or input may have."""
+
+Holder = Callable[[Scope], Any]
+
+
+class Roots:
+    """Makes the roots of each kind of place in a protocol."""
+
+    def __init__(
+        self,
+        named: NamedTypes,
+        messages: Mapping[str, Type],
+        events: Mapping[str, Type | None],
+        roles: Sequence[str],
+        starting: Sequence[str],
+    ) -> None:
+        self._named = named
+        self._messages = messages
+        self._events = events
+        self._always = {
+            "instance": Root(_instance_fields()),
+            "roles": Root({role: _agents(role, lambda scope: scope.roles) for role in roles}),
+            "pending": Root({role: _agents(role, lambda scope: scope.pending) for role in roles}),
+            "starting": Root(
+                self._message_fields(starting, _held("starting", lambda scope: scope.starting)),
+                nullable=True,
+                holder=lambda scope, frame: scope.starting,
+            ),
+        }
+
+    def of(self, context: Context) -> dict[str, Root]:
+        """The roots where the triggers give what `context` says."""
+        roots = dict(self._always)
+        if context.message_types:
+            holder = _held("message", lambda scope: scope.message)
+            roots["message"] = Root(self._message_fields(context.message_types, holder))
+        if context.event_names:
+            roots["event"] = Root(self._event_fields(context.event_names))
+        return roots
+
+    def _message_fields(self, types: Sequence[str], holder: Holder) -> dict[str, RootField]:
+        fields = _message_facts(holder)
+        payload = self._common([self._messages[name] for name in types if name in self._messages])
+        if payload is not None:
+            fields["payload"] = RootField(payload, _read(holder, lambda facts: facts.payload), is_payload=False)
+        return fields
+
+    def _event_fields(self, names: Sequence[str]) -> dict[str, RootField]:
+        holder = _held("event", lambda scope: scope.event)
+        fields = {"name": RootField(STRING, _read(holder, lambda facts: facts.name))}
+        payloads = [self._events.get(name) for name in names]
+        known = [payload for payload in payloads if payload is not None]
+        payload = self._common(known) if len(known) == len(payloads) else None
+        if payload is not None:
+            fields["payload"] = RootField(payload, _read(holder, lambda facts: facts.payload))
+        return fields
+
+    def _common(self, payloads: Sequence[Type]) -> Type | None:
+        """The one payload type, or the fields that all have in common."""
+        if not payloads:
+            return None
+        return reduce(self._shared, payloads)
+
+    def _shared(self, left: Type, right: Type) -> Type:
+        left, right = unwrapped(left, self._named), unwrapped(right, self._named)
+        if left == right:
+            return left
+        if isinstance(left, Record) and isinstance(right, Record):
+            others = {field.name: field.type for field in right.fields}
+            shared = [
+                field_type
+                for field in left.fields
+                if field.name in others and (field_type := self._shared_field(field, others[field.name])) is not None
+            ]
+            return Record(tuple(shared), open=True)
+        return OBJECT if isinstance(left, Record) or isinstance(right, Record) else ANY
+
+    def _shared_field(self, field: Field, other: Type) -> Field | None:
+        left, right = unwrapped(field.type, self._named), unwrapped(other, self._named)
+        if left != right:
+            return None
+        optional = is_optional(field.type, self._named) or is_optional(other, self._named)
+        return Field(field.name, OptionalOf(left) if optional else field.type)
+
+
+def _instance_fields() -> dict[str, RootField]:
+    return {
+        "id": RootField(STRING, lambda scope, frame: scope.instance.id),
+        "protocol": RootField(STRING, lambda scope, frame: scope.instance.protocol),
+        "version": RootField(STRING, lambda scope, frame: scope.instance.version),
+        "state": RootField(STRING, lambda scope, frame: scope.instance.state),
+        "started_at": RootField(
+            TIMESTAMP,
+            lambda scope, frame: instant(scope.instance.started_at),
+            stored=lambda scope, frame: format_timestamp(scope.instance.started_at),
+        ),
+        "parent": RootField(STRING, lambda scope, frame: scope.instance.parent, optional=True),
+        "steps": RootField(INTEGER, lambda scope, frame: scope.instance.steps),
+    }
+
+
+def _message_facts(holder: Holder) -> dict[str, RootField]:
+    def time(read: Callable[[MessageFacts], int]) -> RootField:
+        return RootField(
+            TIMESTAMP,
+            lambda scope, frame: instant(read(holder(scope))),
+            stored=lambda scope, frame: format_timestamp(read(holder(scope))),
+        )
+
+    return {
+        "type": RootField(STRING, _read(holder, lambda facts: facts.type)),
+        "id": RootField(STRING, _read(holder, lambda facts: facts.id)),
+        "from": RootField(STRING, _read(holder, lambda facts: facts.sender)),
+        "to": RootField(
+            ListOf(STRING),
+            _read(holder, lambda facts: facts.to),
+            stored=_read(holder, lambda facts: list(facts.to)),
+        ),
+        "role": RootField(STRING, _read(holder, lambda facts: facts.role)),
+        "user": RootField(STRING, _read(holder, lambda facts: facts.user), optional=True),
+        "in_reply_to": RootField(STRING, _read(holder, lambda facts: facts.in_reply_to), optional=True),
+        "sent_at": time(lambda facts: facts.sent_at),
+        "received_at": time(lambda facts: facts.received_at),
+    }
+
+
+def _agents(role: str, mapping: Callable[[Scope], Mapping[str, Sequence[str]]]) -> RootField:
+    """Agent ids are kept as a tuple, and leave an expression as a list."""
+
+    def held(scope: Scope, frame: Frame) -> Any:
+        return mapping(scope).get(role, ())
+
+    return RootField(ListOf(STRING), held, stored=lambda scope, frame: list(held(scope, frame)))
+
+
+def _held(name: str, read: Holder) -> Holder:
+    """What the scope may lack: reading through it is then an error."""
+
+    def checked(scope: Scope) -> Any:
+        facts = read(scope)
+        if facts is None:
+            raise EvaluationError(f"`{name}` is null")
+        return facts
+
+    return checked
+
+
+def _read(holder: Holder, field: Callable[[Any], Any]) -> Run:
+    return lambda scope, frame: field(holder(scope))
