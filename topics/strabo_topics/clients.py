@@ -11,16 +11,22 @@ import logging
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.client import AIOKafkaClient
-from aiokafka.errors import KafkaError
+from aiokafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+    NodeNotReadyError,
+    RequestTimedOutError,
+)
 from aiokafka.helpers import create_ssl_context
 from aiokafka.producer import sender
 
-from strabo_topics.errors import BrokerUnreachable, SettingsError
+from strabo_topics.errors import BrokerRefused, BrokerUnreachable, SettingsError, TopicsError
 from strabo_topics.settings import PREFIX, KafkaSettings
 
 MAX_RECORD_BYTES = 4 * 1024 * 1024
@@ -38,7 +44,10 @@ RETRY_BACKOFF_MS = 20
 # producer does 85 transactions a second so, 267 with 2 ms.
 BETWEEN_TRANSACTIONS_S = 0.002
 
+_NO_ANSWER = (KafkaConnectionError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError)
+
 OffsetReset = Literal["earliest", "latest", "none"]
+ClientT = TypeVar("ClientT", AIOKafkaConsumer, AIOKafkaProducer)
 
 
 def producer(settings: KafkaSettings, **options: Any) -> AIOKafkaProducer:
@@ -88,18 +97,29 @@ def consumer(
 
 @contextlib.asynccontextmanager
 async def admin_client(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
-    """A started admin client; raises `BrokerUnreachable`."""
+    """A started admin client, closed afterwards; a broker that is or goes away is `BrokerUnreachable`."""
     client = AIOKafkaAdminClient(**_connection_options(settings))
     try:
         with _without_client_logs():
             await client.start()
-    except (KafkaError, OSError) as error:
-        await client.close()
-        raise _unreachable(settings, _reason(error)) from error
-    try:
         yield client
+    except (KafkaError, OSError, TimeoutError) as error:
+        raise _translated(settings, error) from error
     finally:
         await client.close()
+
+
+@contextlib.asynccontextmanager
+async def started(settings: KafkaSettings, client: ClientT) -> AsyncIterator[ClientT]:
+    """A consumer or producer that is started, and stopped afterwards, for short work; errors as `admin_client`."""
+    try:
+        with _without_client_logs():
+            await client.start()
+        yield client
+    except (KafkaError, OSError, TimeoutError) as error:
+        raise _translated(settings, error) from error
+    finally:
+        await client.stop()
 
 
 async def wait_for_broker(settings: KafkaSettings, timeout: float = 10.0) -> None:
@@ -180,6 +200,12 @@ def _producer_options(settings: KafkaSettings) -> dict[str, Any]:
         "max_batch_size": MAX_BATCH_BYTES,
         "max_request_size": MAX_RECORD_BYTES,
     }
+
+
+def _translated(settings: KafkaSettings, error: Exception) -> TopicsError:
+    if isinstance(error, KafkaError) and not isinstance(error, _NO_ANSWER):
+        return BrokerRefused(f"the broker at {settings.kafka_bootstrap_servers} says: {_reason(error)}")
+    return _unreachable(settings, _reason(error))
 
 
 def _unreachable(settings: KafkaSettings, reason: str) -> BrokerUnreachable:

@@ -120,12 +120,8 @@ async def _write(settings: KafkaSettings, definition: Definition) -> None:
     value = encode(definition)
     if len(value) > clients.MAX_RECORD_BYTES // 2:
         raise TopicsRefused(f"protocol {definition.name} is too large to publish: {len(value)} bytes")
-    producer = clients.producer(settings)
-    await producer.start()
-    try:
+    async with clients.started(settings, clients.producer(settings)) as producer:
         await producer.send_and_wait(settings.names.definitions, value, key=key.encode())
-    finally:
-        await producer.stop()
 
 
 def _check_conflict(definition: Definition, published: Iterable[Definition]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiokafka import TopicPartition
 
 from strabo_topics.admin import partition_count
-from strabo_topics.clients import consumer
+from strabo_topics.clients import consumer, started
 from strabo_topics.errors import TopicsRefused
 from strabo_topics.settings import KafkaSettings
 
@@ -21,9 +21,7 @@ async def read_compacted(settings: KafkaSettings, topic: str) -> dict[bytes, byt
     if count is None:
         raise TopicsRefused(f"topic {topic} is not there: run `strabo topics apply` first")
     partitions = [TopicPartition(topic, number) for number in range(count)]
-    reader = consumer(settings, offset_reset="earliest", fetch_max_wait_ms=50)
-    await reader.start()
-    try:
+    async with started(settings, consumer(settings, offset_reset="earliest", fetch_max_wait_ms=50)) as reader:
         reader.assign(partitions)
         await reader.seek_to_beginning(*partitions)
         ends = await reader.end_offsets(partitions)
@@ -38,5 +36,3 @@ async def read_compacted(settings: KafkaSettings, topic: str) -> dict[bytes, byt
                         latest[record.key] = record.value
             left = {partition for partition in left if await reader.position(partition) < ends[partition]}
         return latest
-    finally:
-        await reader.stop()

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from strabo_topics import admin
-from strabo_topics.errors import BrokerRefused, TopicsRefused
+from strabo_topics import admin, clients
+from strabo_topics.errors import BrokerRefused, BrokerUnreachable, TopicsRefused
 from strabo_topics.layout import Topic, base_topics
 from strabo_topics.plan import Plan, make_plan
 from strabo_topics.settings import KafkaSettings
+
+from tests.support.services import BrokerService
 
 
 def changed(settings: KafkaSettings, **values: Any) -> KafkaSettings:
@@ -104,3 +106,11 @@ async def test_a_deleted_namespace_can_be_made_again_at_once(namespace: KafkaSet
 
 async def test_deleting_an_empty_namespace_does_nothing(namespace: KafkaSettings) -> None:
     assert await admin.delete_namespace(namespace) == ()
+
+
+async def test_a_broker_that_goes_away_meanwhile_is_unreachable(fresh_broker: BrokerService) -> None:
+    settings = KafkaSettings.load(kafka_bootstrap_servers=fresh_broker.bootstrap, namespace="gone")
+    with pytest.raises(BrokerUnreachable, match=f"no Kafka broker answers at {fresh_broker.bootstrap}"):
+        async with clients.admin_client(settings) as client:
+            fresh_broker.kill()
+            await client.describe_topics()
