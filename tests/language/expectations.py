@@ -1,6 +1,6 @@
 """Reads what a protocol file of these tests expects to be told: `#! code@column …` behind the line at fault.
 
-Where a line cannot carry a comment (inside block scalars, say), `#! line 12: code@column …` stands elsewhere in the file.
+Where a line cannot carry a comment, as inside block scalars, `#! line 12: code@column …` stands elsewhere in the file.
 """
 
 from __future__ import annotations

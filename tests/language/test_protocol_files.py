@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from strabo_runtime.language import load, load_file, render
-from strabo_runtime.language.diagnostics import CODES
+from strabo_runtime.language.codes import CODES
 
 from tests.language.expectations import expected, files, found
 
@@ -35,7 +35,9 @@ def test_a_good_file_loads_without_a_word(path: Path) -> None:
 
 
 def test_every_code_is_told_of_some_file() -> None:
-    told = {code for folder in ("bad", "structure") for path in files(folder) for _, _, code in expected(path)}
+    told = {
+        code for folder in ("bad", "structure") for path in files(folder) for _, _, code in expected(path)
+    }
     assert told == set(CODES)
 
 
@@ -44,7 +46,9 @@ def test_every_diagnostic_says_what_was_expected_or_gives_a_hint_and_can_be_show
     source = path.read_text(encoding="utf-8")
     for diagnostic in load(source, filename=path.name).diagnostics:
         shown = render(diagnostic, source)
-        assert shown.startswith(f"{path.name}:{diagnostic.span.line}:{diagnostic.span.column}: error[{diagnostic.code}]: ")
+        assert shown.startswith(
+            f"{path.name}:{diagnostic.span.line}:{diagnostic.span.column}: error[{diagnostic.code}]: "
+        )
         assert diagnostic.message
         if diagnostic.code not in ("not-supported-yet", "yaml-syntax"):
             assert diagnostic.expected or diagnostic.hint, shown
