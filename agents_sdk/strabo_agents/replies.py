@@ -17,12 +17,13 @@ from strabo_avro import headers
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import Envelope
+from strabo_topics.admin import partition_count
 from strabo_topics.clients import consumer as new_consumer
 from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
 
 from strabo_agents.answers import read_answer, read_outcome
-from strabo_agents.errors import Permanent, Rejected
+from strabo_agents.errors import Permanent, Rejected, SettingsError
 from strabo_agents.messages import Accepted, Outcome
 
 POLL_MS = 500
@@ -51,7 +52,7 @@ class Replies:
             consumer = new_consumer(self._settings, offset_reset="earliest")
             await consumer.start()
             try:
-                partitions = await _partitions(consumer, self._settings.names.replies)
+                partitions = await _partitions(self._settings)
                 consumer.assign(partitions)
                 ends = await consumer.end_offsets(partitions)
                 for partition in partitions:
@@ -147,7 +148,7 @@ async def find_outcome(settings: KafkaSettings, instance_id: str) -> Outcome:
     consumer = new_consumer(settings, offset_reset="earliest")
     await consumer.start()
     try:
-        partitions = await _partitions(consumer, settings.names.replies)
+        partitions = await _partitions(settings)
         partition = partitions[partition_for(instance_id, len(partitions))]
         consumer.assign([partition])
         await consumer.seek_to_beginning(partition)
@@ -162,9 +163,9 @@ async def find_outcome(settings: KafkaSettings, instance_id: str) -> Outcome:
         await consumer.stop()
 
 
-async def _partitions(consumer: AIOKafkaConsumer, topic: str) -> Sequence[TopicPartition]:
-    await consumer.topics()
-    numbers = consumer.partitions_for_topic(topic)
-    if not numbers:
-        raise KafkaError(f"topic {topic} is not there")
-    return [TopicPartition(topic, number) for number in sorted(numbers)]
+async def _partitions(settings: KafkaSettings) -> Sequence[TopicPartition]:
+    topic = settings.names.replies
+    count = await partition_count(settings, topic)
+    if count is None:
+        raise SettingsError(f"topic {topic} is not there: run `strabo topics apply`")
+    return [TopicPartition(topic, number) for number in range(count)]
