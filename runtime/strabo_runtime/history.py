@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from strabo_avro.codec import decode
 from strabo_avro.records import OWNER_PREFIX, POSITION_KEY, InstanceState, StepRecord
-from strabo_topics import clients
+from strabo_topics import admin, clients
 from strabo_topics.errors import TopicsRefused
 from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
@@ -76,16 +76,12 @@ async def watch(settings: KafkaSettings, ids: Collection[str] | None = None) -> 
 async def _consumer(
     settings: KafkaSettings, topic: str
 ) -> AsyncIterator[tuple[AIOKafkaConsumer, list[TopicPartition]]]:
-    await clients.wait_for_broker(settings)
+    count = await admin.partition_count(settings, topic)
+    if count is None:
+        raise TopicsRefused(f"topic {topic} is not there: run `strabo topics apply` first")
     consumer = clients.consumer(settings, offset_reset="earliest", fetch_max_wait_ms=100)
-    await consumer.start()
-    try:
-        if topic not in await consumer.topics():
-            raise TopicsRefused(f"topic {topic} is not there: run `strabo topics apply` first")
-        numbers = sorted(consumer.partitions_for_topic(topic) or ())
-        yield consumer, [TopicPartition(topic, number) for number in numbers]
-    finally:
-        await consumer.stop()
+    async with clients.started(settings, consumer) as started:
+        yield started, [TopicPartition(topic, number) for number in range(count)]
 
 
 async def _to_the_end(
