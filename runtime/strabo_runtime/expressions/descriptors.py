@@ -129,7 +129,9 @@ class Descriptors:
     def _named_message(self, record: Record, name: str) -> str:
         """A name for a new message; a number follows where it is taken."""
         taken = set(self._messages.values())
-        unique = next(each for each in (name, *(f"{name}{number}" for number in range(2, 10_000))) if each not in taken)
+        unique = next(
+            each for each in (name, *(f"{name}{number}" for number in range(2, 10_000))) if each not in taken
+        )
         self._messages[record] = unique
         return unique
 
@@ -159,12 +161,12 @@ class Descriptors:
             case ListOf():
                 _set_type(field, "google.protobuf.ListValue")
             case MapOf(value) if (single := self._single(value)) is not None:
-                entry = message.nested_type.add(name=f"Entry{number}")
+                entry = message.nested_type.add(name=_entry_name(name))
                 entry.options.map_entry = True
                 entry.field.add(name="key", number=1, label=_Proto.LABEL_OPTIONAL, type=_Proto.TYPE_STRING)
                 _set_type(entry.field.add(name="value", number=2, label=_Proto.LABEL_OPTIONAL), single)
                 field.label = _Proto.LABEL_REPEATED
-                field.type, field.type_name = _Proto.TYPE_MESSAGE, f".{PACKAGE}.{message.name}.Entry{number}"
+                field.type, field.type_name = _Proto.TYPE_MESSAGE, f".{PACKAGE}.{message.name}.{entry.name}"
             case MapOf():
                 _set_type(field, "google.protobuf.Struct")
             case _:
@@ -200,6 +202,11 @@ class Descriptors:
             syntax="proto2",
             dependency=[module.DESCRIPTOR.name for module in _WELL_KNOWN],
         )
+
+
+def _entry_name(field: str) -> str:
+    """The name that protobuf demands of the entries of a map field: the field's in camel case, and `Entry`."""
+    return "".join(word[:1].upper() + word[1:] for word in field.split("_")) + "Entry"
 
 
 def _set_type(field: descriptor_pb2.FieldDescriptorProto, type_: int | str) -> None:
