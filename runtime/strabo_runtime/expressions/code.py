@@ -15,7 +15,9 @@ Frame: TypeAlias = list[Any]
 
 Run: TypeAlias = Callable[[Scope, Frame], Any]
 
-Origin: TypeAlias = "tuple[Literal['variable'], str] | tuple[Literal['payload'], None] | tuple[Literal['slot'], int]"
+Origin: TypeAlias = (
+    "tuple[Literal['variable'], str] | tuple[Literal['payload'], None] | tuple[Literal['slot'], int]"
+)
 """Where a value comes from directly, so that reading a field of it takes one call instead of two."""
 
 ITERATIONS = 10_000
@@ -30,12 +32,13 @@ class BudgetExceeded(Exception):
 class Code:
     """`run` gives the value.
 
-    With a `type` (resolved, never optional), a scalar value is decoded (timestamps are datetimes, a number in an `any` is a
-    float) while an object or a list is stored JSON as it is, decoded where it is read. With `type` None the checker knows
-    nothing, and the value is decoded through and through.
+    With a `type` (resolved, never optional), a scalar value is decoded (timestamps are datetimes, a number in an `any`
+    is a float) while an object or a list is stored JSON as it is, decoded where it is read. With `type` None the
+    checker knows nothing, and the value is decoded through and through.
 
-    `nullable`: the value may be None, which `needed` refuses. `is_field`: None stands for an absent field, not for a null.
-    `pure`: the value is JSON as it stands. `stored` gives the stored JSON of a bare path, where it differs from `run`'s value.
+    `nullable`: the value may be None, which `needed` refuses. `is_field`: None stands for an absent field, not for a
+    null. `pure`: the value is JSON as it stands. `stored` gives the stored JSON of a bare path, where it differs from
+    the value.
     """
 
     run: Run

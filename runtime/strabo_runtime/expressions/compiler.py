@@ -1,21 +1,19 @@
 """Checked syntax trees into closures over stored JSON, with the declared type of every part.
 
-CEL's checker has passed the tree already; what it does not know is checked here: presence (`has` for optional fields, null for
-optional variables), the values of enums, the fields named in text, and the fields of nested collections.
+CEL's checker has passed the tree already; what it does not know is checked here: presence (`has` for optional fields,
+null for optional variables), the values of enums, the fields named in text, and the fields of nested collections.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from strabo_runtime.expressions import functions, library, logic, macros, reading
+from strabo_runtime.expressions.building import Builder, Local, Locals, written
 from strabo_runtime.expressions.cel import plain_name
 from strabo_runtime.expressions.code import Code, Frame, constant, needed
 from strabo_runtime.expressions.errors import ExpressionError
-from strabo_runtime.expressions.reading import Root
-from strabo_runtime.expressions.resolution import describe, is_optional, unwrapped
+from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.syntax import (
@@ -27,7 +25,6 @@ from strabo_runtime.expressions.syntax import (
     Name,
     Node,
     Select,
-    SyntaxTree,
 )
 from strabo_runtime.expressions.types import (
     BOOLEAN,
@@ -38,57 +35,19 @@ from strabo_runtime.expressions.types import (
     Field,
     ListOf,
     MapOf,
-    NamedTypes,
     OptionalOf,
     Record,
     Scalar,
     Type,
 )
-from strabo_runtime.expressions.typing_rules import NOTHING, common
-from strabo_runtime.expressions.values import Decoders, decode_number, leaf_decoder
+from strabo_runtime.expressions.typing_rules import NOTHING
+from strabo_runtime.expressions.values import decode_number, leaf_decoder
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """What an expression may read: variables by declared type, and roots by name."""
-
-    named: NamedTypes
-    variables: Mapping[str, Type]
-    roots: Mapping[str, Root]
-    decoders: Decoders
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """A macro's variable: where it is kept, and what it holds."""
-
-    slot: int
-    type: Type | None
-    nullable: bool
-
-
-Locals = Mapping[str, Local]
-
-
-class Compiler:
-    """Compiles one tree. Errors are gathered, so that one wrong name does not hide the next."""
-
-    def __init__(self, vocabulary: Vocabulary, tree: SyntaxTree, text: str) -> None:
-        self.vocabulary = vocabulary
-        self.named = vocabulary.named
-        self.text = text
-        self.errors: list[ExpressionError] = []
-        self.slots = 1
-        self.loops = 0
-        self._offsets = tree.offsets
-        self._root = tree.root
-
-    def whole(self) -> Code:
-        """The whole expression; `errors` tells whether it may be used."""
-        return self.compile(self._root, {})
+class Compiler(Builder):
+    """Compiles names, fields and literals itself, and leaves calls and macros to their modules."""
 
     def compile(self, node: Node, local: Locals) -> Code:
-        """One part. After an error it stands for an unknown value, so that the rest is still looked at."""
         try:
             return self._compile(node, local)
         except ExpressionError as error:
@@ -117,15 +76,17 @@ class Compiler:
                     if code is not None:
                         return code
                 raise self.error(
-                    node, f"{function}() is not part of this language", "unknown-function", length=len(function)
+                    node,
+                    f"{function}() is not part of this language",
+                    "unknown-function",
+                    length=len(function),
                 )
 
     # -- names and fields ---------------------------------------------------------------------------------------------
 
     def _name(self, node: Name, name: str, local: Locals) -> Code:
         if name in local:
-            held = local[name]
-            return read_local(held, name)
+            return read_local(local[name], name)
         if name == "now":
             return Code(lambda scope, frame: scope.now, TIMESTAMP, "now")
         if name in self.vocabulary.variables:
@@ -147,7 +108,11 @@ class Compiler:
         )
 
     def _select(self, node: Select, local: Locals) -> Code:
-        if isinstance(node.operand, Name) and node.operand.name not in local and node.operand.name in self.vocabulary.roots:
+        if (
+            isinstance(node.operand, Name)
+            and node.operand.name not in local
+            and node.operand.name in self.vocabulary.roots
+        ):
             return self._root_field(node, node.operand.name)
         operand = self.compile(node.operand, local)
         match operand.type:
@@ -156,7 +121,9 @@ class Compiler:
                 if declared is None:
                     hint = did_you_mean(node.field, [field.name for field in fields])
                     raise self.field_error(
-                        node, f"`{operand.text}` ({describe(operand.type)}) has no field `{node.field}`", hint
+                        node,
+                        f"`{operand.text}` ({self.describe(operand.type)}) has no field `{node.field}`",
+                        hint,
                     )
                 if node.test:
                     return self._test(operand, node.field, null_is_absent=True)
@@ -179,7 +146,7 @@ class Compiler:
                 if node.test:
                     return self._test(operand, node.field, null_is_absent=False)
                 return reading.key_of_map(operand, node.field, None, True, None)
-        raise self.field_error(node, f"`{operand.text}` ({describe(operand.type)}) has no fields")
+        raise self.field_error(node, f"`{operand.text}` ({self.describe(operand.type)}) has no fields")
 
     def _test(self, operand: Code, field: str, *, null_is_absent: bool) -> Code:
         run = reading.has_field(operand, field, null_is_absent=null_is_absent)
@@ -194,7 +161,9 @@ class Compiler:
         if not node.test:
             return code
         run = code.run
-        return Code(lambda scope, frame: run(scope, frame) is not None, BOOLEAN, f"has({code.text})", pure=True)
+        return Code(
+            lambda scope, frame: run(scope, frame) is not None, BOOLEAN, f"has({code.text})", pure=True
+        )
 
     # -- literals -----------------------------------------------------------------------------------------------------
 
@@ -227,13 +196,21 @@ class Compiler:
 
     def _map(self, node: MapLiteral, local: Locals) -> Code:
         if node.message_name:
-            raise self.error(node, "a typed literal is not part of this language; write {'field': value}", "expression-type")
+            raise self.error(
+                node,
+                "a typed literal is not part of this language; write {'field': value}",
+                "expression-type",
+            )
         keys = [needed(self.compile(key, local)) for key, _ in node.entries]
         for (key_node, _), key in zip(node.entries, keys, strict=True):
             if key.type is not None and key.type != STRING and not isinstance(key.type, type(NOTHING)):
-                raise self.error(key_node, "the keys of an object are texts", "expression-type", length=len(key.text))
+                raise self.error(
+                    key_node, "the keys of an object are texts", "expression-type", length=len(key.text)
+                )
         values = [self.present(self.compile(value, local)) for _, value in node.entries]
-        names = [key.value for key, _ in node.entries if isinstance(key, Constant) and isinstance(key.value, str)]
+        names = [
+            key.value for key, _ in node.entries if isinstance(key, Constant) and isinstance(key.value, str)
+        ]
         type_: Type | None
         if len(set(names)) == len(node.entries) and all(value.type is not None for value in values):
             type_ = Record(
@@ -254,67 +231,6 @@ class Compiler:
             pure=all(code.pure for code in values),
         )
 
-    # -- for the modules that compile calls ---------------------------------------------------------------------------
-
-    def present(self, code: Code) -> Code:
-        """The code, with an error where it is an absent field; a null of a variable is a value."""
-        return needed(code) if code.is_field else code
-
-    def decoded(self, code: Code) -> Code:
-        """The value decoded through and through, its type forgotten."""
-        if code.type is None:
-            return code
-        code = self.present(code)
-        decoder = self.vocabulary.decoders.of(code.type)
-        if decoder is None:
-            return replace(code, type=None, stored=None, origin=None)
-        run, decode = code.run, decoder
-
-        def decoding(scope: Scope, frame: Frame) -> Any:
-            value = run(scope, frame)
-            return None if value is None else decode(value)
-
-        return replace(code, run=decoding, type=None, pure=False, stored=None, origin=None)
-
-    def unified(self, codes: list[Code]) -> tuple[list[Code], Type | None]:
-        """Codes brought to one type, and that type; None when they had to be decoded."""
-        codes = [self.present(code) for code in codes]
-        type_: Type | None = NOTHING
-        nullable = False
-        for code in codes:
-            nullable = nullable or code.nullable
-            if code.constant and code.type is None:
-                continue
-            type_ = None if type_ is None or code.type is None else common(type_, code.type, self.named)
-        if type_ is None:
-            return [self.decoded(code) for code in codes], None
-        return codes, OptionalOf(type_) if nullable else type_
-
-    def slot(self) -> int:
-        """A new place in the frame."""
-        self.slots += 1
-        return self.slots - 1
-
-    def offset(self, node: Node) -> int:
-        """Where the library says that a node stands."""
-        return self._offsets.get(node.id, 0)
-
-    def error(
-        self, node: Node, message: str, code: str, *, length: int = 1, hint: str | None = None
-    ) -> ExpressionError:
-        """An error at a node: its first character, or the name before a call's bracket."""
-        offset = self.offset(node)
-        if isinstance(node, Call) and self.text[offset : offset + 1] == "(":
-            offset = max(0, offset - len(node.function))
-        return ExpressionError(message, code=code, offset=offset, length=length, hint=hint)
-
-    def field_error(self, node: Select, message: str, hint: str | None = None) -> ExpressionError:
-        """An error at the field's name, which follows the dot that the library points at."""
-        offset = self.text.find(node.field, self.offset(node))
-        return ExpressionError(
-            message, code="unknown-field", offset=max(offset, 0), length=len(node.field), hint=hint
-        )
-
 
 def read_local(held: Local, name: str) -> Code:
     """A macro's variable. Its value is decoded on its way into the frame."""
@@ -323,29 +239,6 @@ def read_local(held: Local, name: str) -> Code:
         lambda scope, frame: frame[slot], held.type, name, nullable=held.nullable, origin=("slot", slot),
         pure=held.type is not None and leaf_decoder(held.type) is None,
     )  # fmt: skip
-
-
-def written(node: Node) -> str:
-    """A part of an expression as text, for messages; long parts are shortened."""
-    match node:
-        case Constant(_, value):
-            return "null" if value is None else repr(value) if not isinstance(value, bool) else str(value).lower()
-        case Name(_, name):
-            return plain_name(name)
-        case Select(_, operand, field, test):
-            path = f"{written(operand)}.{field}"
-            return f"has({path})" if test else path
-        case Call(_, "_[_]", _, (container, position)):
-            return f"{written(container)}[{written(position)}]"
-        case Call(_, function, target, _):
-            name = function.strip("_")
-            return f"{written(target)}.{name}(...)" if target is not None else f"{name}(...)"
-        case ListLiteral():
-            return "[...]"
-        case MapLiteral():
-            return "{...}"
-        case _:
-            return f"{written(node.source)}(...)"
 
 
 def _never(scope: Scope, frame: Frame) -> Any:

@@ -1,4 +1,4 @@
-"""Values held against the type of the place they are given to, when the file loads where that can be told, else each time."""
+"""Values held against the type of the place they go to: when the file loads where that can be told, else each time."""
 
 from __future__ import annotations
 
@@ -25,14 +25,19 @@ class Conformity:
         self._validators: dict[Type, PayloadValidator] = {}
 
     def conforming(self, code: Code, expect: Type, text: str) -> Code:
-        """The code, which then gives stored JSON of the expected type or fails. Raises ExpressionError when it never could."""
+        """The code, which then gives stored JSON of the expected type or fails.
+
+        Raises ExpressionError when it never could.
+        """
         expected = unwrapped(expect, self._named)
         offset, length = _extent(text)
         if code.constant and isinstance(expected, EnumOf):
             self._check_enum(code, expected, offset, length)
         accepts_null = is_optional(expect, self._named) or resolve(expect, self._named) == ANY
         if code.constant and code.type is None and not accepts_null:
-            raise ExpressionError("null is given where a value is needed", code="expression-type", offset=offset, length=length)
+            raise ExpressionError(
+                "null is given where a value is needed", code="expression-type", offset=offset, length=length
+            )
         try:
             certain = (code.constant and code.type is None) or fits(code.type, expected, self._named)
         except Misfit as misfit:
@@ -64,7 +69,7 @@ class Conformity:
         return Code(run, code.type, code.text, nullable=accepts_null, pure=True)
 
     def _finish(self, code: Code, expected: Type, certain: bool) -> Callable[[Any], Any] | None:
-        """What is left to do with a value that is not null: nothing, bringing it into stored form, or checking it too."""
+        """What is left to do with a value: nothing, bringing it into stored form, or checking it as well."""
         validator = self._validator(expected)
         if certain:
             return None if code.type == expected else validator.normal

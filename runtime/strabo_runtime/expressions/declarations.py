@@ -1,10 +1,12 @@
-"""The functions and macros of expressions: their names, and the language's own ones as CEL's checker is told of them."""
+"""The functions and macros of expressions: their names, and the language's own ones as CEL's checker knows them."""
 
 from __future__ import annotations
 
 _ELEMENT = "{type_name: A, is_type_param: true}"
 _ELEMENTS = f"{{type_name: list, params: [{_ELEMENT}]}}"
-_TEXT, _ANYTHING, _DOUBLE, _BOOLEAN = (f"{{type_name: {name}}}" for name in ("string", "dyn", "double", "bool"))
+_TEXT, _ANYTHING, _DOUBLE, _BOOLEAN = (
+    f"{{type_name: {name}}}" for name in ("string", "dyn", "double", "bool")
+)
 _COUNTS = "{type_name: map, params: [{type_name: string}, {type_name: int}]}"
 _TEXTS = "{type_name: list, params: [{type_name: string}]}"
 _ORDERED = ("int", "double", "string", "timestamp", "duration")

@@ -1,8 +1,8 @@
 """Declared types as protobuf message descriptors, so that CEL's checker knows every field of them.
 
-Only the checker reads these; values are never turned into protobuf messages. What protobuf cannot say (lists of lists, lists
-of optionals, maps of either) is `dyn` to CEL's checker when it is a field; the compiler knows its declared type and checks
-the field names itself.
+Only the checker reads these; values are never turned into protobuf messages. What protobuf cannot say (lists of lists,
+lists of optionals, maps of either) is `dyn` to CEL's checker when it is a field; the compiler knows its declared type
+and checks the field names itself.
 """
 
 from __future__ import annotations

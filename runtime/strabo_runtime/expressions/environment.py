@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from strabo_runtime.expressions.building import Vocabulary
 from strabo_runtime.expressions.cel import Checker
 from strabo_runtime.expressions.code import Code
-from strabo_runtime.expressions.compiler import Compiler, Vocabulary
+from strabo_runtime.expressions.compiler import Compiler
 from strabo_runtime.expressions.conformity import Conformity
 from strabo_runtime.expressions.descriptors import Descriptors
 from strabo_runtime.expressions.errors import ExpressionError
@@ -102,7 +103,7 @@ class Environment:
         checker, vocabulary = self._compilation(context)
         tree = checker.check(text)
         compiler = Compiler(vocabulary, tree, text)
-        code = compiler.whole()
+        code = compiler.compile(tree.root, {})
         if compiler.errors:
             unique = {(error.offset, error.message): error for error in compiler.errors}
             raise combined(sorted(unique.values(), key=lambda error: error.offset))
@@ -140,5 +141,3 @@ def _unbraced(text: str) -> tuple[str, int]:
         if closing_brace(text, start) == len(text.rstrip()) - 1:
             return text[start : len(text.rstrip()) - 1], start
     return text, 0
-
-

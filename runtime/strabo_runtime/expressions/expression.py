@@ -11,7 +11,15 @@ from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.expressions.values import as_text, encode
 
-_UNEXPECTED = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError)
+_UNEXPECTED = (
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+)
 """What Python raises when a stored value does not have its declared type, or a computation outgrows the machine."""
 
 

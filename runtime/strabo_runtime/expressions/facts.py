@@ -13,7 +13,7 @@ Agents: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """An accepted or starting message. Times are milliseconds since the epoch; expressions know `sender` as `message.from`."""
+    """An accepted or starting message. Times are milliseconds since the epoch; `sender` is `message.from`."""
 
     payload: Json
     type: str
@@ -37,7 +37,7 @@ class EventFacts:
 
 @dataclass(frozen=True, slots=True)
 class InstanceFacts:
-    """The instance that the step belongs to. `started_at` is in milliseconds since the epoch; `steps` counts taken steps."""
+    """The instance that the step belongs to. `started_at` is in milliseconds since the epoch; `steps` counts steps."""
 
     id: str
     protocol: str
@@ -52,8 +52,8 @@ class InstanceFacts:
 class Context:
     """What the triggers of the expression's place give.
 
-    `message` is in scope where every alternative is a message (`message_types` lists them), typed by the fields that all of
-    them share; `event` likewise.
+    `message` is in scope where every alternative is a message (`message_types` lists them), typed by the fields that
+    all of them share; `event` likewise.
     """
 
     message_types: tuple[str, ...] = ()

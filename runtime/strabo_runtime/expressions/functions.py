@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 from jsonschema_rs import Draft202012Validator
 
 from strabo_runtime.expressions import operators
+from strabo_runtime.expressions.building import Builder
 from strabo_runtime.expressions.code import Code, Frame, Run, needed, use_iterations
 from strabo_runtime.expressions.errors import EvaluationError
-from strabo_runtime.expressions.resolution import describe, is_optional, unwrapped
+from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.syntax import Call, Constant, Node
@@ -30,30 +31,27 @@ from strabo_runtime.expressions.types import (
     Type,
 )
 from strabo_runtime.expressions.typing_rules import is_object_like, scalar_kind
-from strabo_runtime.expressions.values import as_text, decode_number, encode, leaf_decoder
 from strabo_runtime.expressions.validator import pointer
-
-if TYPE_CHECKING:
-    from strabo_runtime.expressions.compiler import Compiler
+from strabo_runtime.expressions.values import as_text, decode_number, encode, leaf_decoder
 
 Key: TypeAlias = Callable[[Any], Any]
 
 _BY_FIELD = ("min_by", "max_by", "sort_by", "sum_by", "avg_by", "count_by")
 
 
-def compile_call(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code | None:
+def compile_call(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code | None:
     """The code of one of the language's own functions; None when the call is not one."""
     match node.function:
         case name if name in _BY_FIELD:
-            return _by_field(compiler, node, nodes, codes)
+            return _by_field(builder, node, nodes, codes)
         case "distinct":
-            return _distinct(compiler, node, needed(codes[0]))
+            return _distinct(builder, node, needed(codes[0]))
         case "least" | "greatest":
-            return _extreme(compiler, node.function, codes)
+            return _extreme(builder, node.function, codes)
         case "merge":
-            return _merge(compiler, nodes, codes)
+            return _merge(builder, nodes, codes)
         case "without":
-            return _without(compiler, nodes, codes)
+            return _without(builder, nodes, codes)
         case "schema_errors":
             return _schema_errors(codes)
         case "is_schema":
@@ -61,59 +59,69 @@ def compile_call(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: l
     return None
 
 
-# -- lists by a field -----------------------------------------------------------------------------------------------------
+# -- lists by a field ----------------------------------------------------------------------------------------
 
 
-def _by_field(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
+def _by_field(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
     items, name_node = needed(codes[0]), nodes[1]
     if not isinstance(name_node, Constant) or not isinstance(name_node.value, str):
-        raise compiler.error(
-            name_node, f"{node.function}() takes the field's name as a text, such as 'cost'", "expression-type"
+        raise builder.error(
+            name_node,
+            f"{node.function}() takes the field's name as a text, such as 'cost'",
+            "expression-type",
         )
     name = name_node.value
     item_type: Type | None = None
     if isinstance(items.type, ListOf):
-        item_type = unwrapped(items.type.item, compiler.named)
+        item_type = unwrapped(items.type.item, builder.named)
     elif items.type is not None:
-        items = compiler.decoded(items)
-    field_type, optional = _field_type(compiler, node, name_node, name, item_type)
-    _check_use(compiler, node, name_node, name, field_type)
+        items = builder.decoded(items)
+    field_type, optional = _field_type(builder, node, name_node, name, item_type)
+    _check_use(builder, node, name_node, name, field_type)
     key = _key_of(name, field_type, optional)
     charged = _charged(items, node.function)
     apply, type_ = _reduction(node.function, key, item_type, field_type)
-    pure = items.pure if node.function in ("min_by", "max_by", "sort_by") else type_ in (INTEGER, MapOf(INTEGER))
+    pure = (
+        items.pure if node.function in ("min_by", "max_by", "sort_by") else type_ in (INTEGER, MapOf(INTEGER))
+    )
     return Code(
-        lambda scope, frame: apply(charged(scope, frame)), type_, f"{node.function}({items.text}, {name!r})", pure=pure
+        lambda scope, frame: apply(charged(scope, frame)),
+        type_,
+        f"{node.function}({items.text}, {name!r})",
+        pure=pure,
     )
 
 
 def _field_type(
-    compiler: Compiler, node: Call, name_node: Node, name: str, item_type: Type | None
+    builder: Builder, node: Call, name_node: Node, name: str, item_type: Type | None
 ) -> tuple[Type | None, bool]:
     match item_type:
         case Record(fields):
             declared = next((field.type for field in fields if field.name == name), None)
             if declared is None:
-                raise compiler.error(
+                raise builder.error(
                     name_node,
-                    f"{describe(item_type)} has no field `{name}`",
+                    f"{builder.describe(item_type)} has no field `{name}`",
                     "unknown-field",
                     length=len(name) + 2,
                     hint=did_you_mean(name, [field.name for field in fields]),
                 )
-            return unwrapped(declared, compiler.named), is_optional(declared, compiler.named)
+            return unwrapped(declared, builder.named), is_optional(declared, builder.named)
         case MapOf(value):
-            return unwrapped(value, compiler.named), is_optional(value, compiler.named)
+            return unwrapped(value, builder.named), is_optional(value, builder.named)
         case None:
             return None, True
         case _ if item_type in (OBJECT, ANY):
             return ANY, True
-    raise compiler.error(
-        node, f"the items of {describe(ListOf(item_type))} have no fields", "expression-type", length=len(node.function)
+    raise builder.error(
+        node,
+        f"the items of {builder.describe(ListOf(item_type))} have no fields",
+        "expression-type",
+        length=len(node.function),
     )
 
 
-def _check_use(compiler: Compiler, node: Call, name_node: Node, name: str, field_type: Type | None) -> None:
+def _check_use(builder: Builder, node: Call, name_node: Node, name: str, field_type: Type | None) -> None:
     """Only scalars have an order, and only numbers (and durations) a sum."""
     if field_type is None or field_type == ANY:
         return
@@ -121,13 +129,13 @@ def _check_use(compiler: Compiler, node: Call, name_node: Node, name: str, field
     if function in ("sum_by", "avg_by"):
         allowed = (INTEGER, NUMBER, DURATION) if function == "sum_by" else (INTEGER, NUMBER)
         if field_type not in allowed:
-            raise compiler.error(
-                name_node, f"{function}() needs a number, but `{name}` is {describe(field_type)}", "expression-type",
+            raise builder.error(
+                name_node, f"{function}() needs a number, but `{name}` is {builder.describe(field_type)}", "expression-type",
                 length=len(name) + 2,
             )  # fmt: skip
     elif scalar_kind(field_type) is None:
-        raise compiler.error(
-            name_node, f"{function}() needs a scalar field, but `{name}` is {describe(field_type)}", "expression-type",
+        raise builder.error(
+            name_node, f"{function}() needs a scalar field, but `{name}` is {builder.describe(field_type)}", "expression-type",
             length=len(name) + 2,
         )  # fmt: skip
 
@@ -181,7 +189,7 @@ def _reduction(
                 None if item_type is None else ListOf(item_type)
             )
         case "sum_by":
-            zero = {INTEGER: 0, DURATION: None}.get(field_type, 0.0) if field_type is not None else 0.0
+            zero = 0 if field_type == INTEGER else None if field_type == DURATION else 0.0
             return lambda items: _sum(items, key, zero), field_type if scalar_kind(field_type) else None
         case "avg_by":
             return lambda items: _average(items, key), NUMBER
@@ -243,12 +251,14 @@ def _counts(items: Any, key: Key) -> dict[str, int]:
     return counts
 
 
-def _distinct(compiler: Compiler, node: Call, items: Code) -> Code:
+def _distinct(builder: Builder, node: Call, items: Code) -> Code:
     charged = _charged(items, "distinct")
-    simple = isinstance(items.type, ListOf) and scalar_kind(unwrapped(items.type.item, compiler.named)) is not None
+    simple = (
+        isinstance(items.type, ListOf) and scalar_kind(unwrapped(items.type.item, builder.named)) is not None
+    )
     decoder = None
     if items.type is not None and not simple:
-        decoder = compiler.vocabulary.decoders.of(items.type)
+        decoder = builder.vocabulary.decoders.of(items.type)
 
     def run(scope: Scope, frame: Frame) -> Any:
         values = charged(scope, frame)
@@ -278,14 +288,14 @@ def _as_numbers(value: Any) -> Any:
     return value
 
 
-# -- values ---------------------------------------------------------------------------------------------------------------
+# -- values --------------------------------------------------------------------------------------------------
 
 
-def _extreme(compiler: Compiler, function: str, codes: list[Code]) -> Code:
+def _extreme(builder: Builder, function: str, codes: list[Code]) -> Code:
     left, right = (needed(code) for code in codes)
     type_ = left.type
     if scalar_kind(left.type) is None or scalar_kind(left.type) != scalar_kind(right.type):
-        left, right = compiler.decoded(left), compiler.decoded(right)
+        left, right = builder.decoded(left), builder.decoded(right)
         type_ = None
     elif left.type != right.type:
         type_ = STRING
@@ -299,22 +309,25 @@ def _extreme(compiler: Compiler, function: str, codes: list[Code]) -> Code:
     return Code(run, type_, f"{function}(...)", pure=left.pure and right.pure)
 
 
-def _object(compiler: Compiler, function: str, node: Node, code: Code) -> Code:
+def _object(builder: Builder, function: str, node: Node, code: Code) -> Code:
     code = needed(code)
     if not is_object_like(code.type):
-        kind = describe(code.type) if code.type is not None else "any"
-        raise compiler.error(
-            node, f"{function}() takes an object, but `{code.text}` is {kind}", "expression-type", length=len(code.text)
+        kind = builder.describe(code.type) if code.type is not None else "any"
+        raise builder.error(
+            node,
+            f"{function}() takes an object, but `{code.text}` is {kind}",
+            "expression-type",
+            length=len(code.text),
         )
     return code
 
 
-def _merge(compiler: Compiler, nodes: Sequence[Node], codes: list[Code]) -> Code:
-    left, right = (_object(compiler, "merge", node, code) for node, code in zip(nodes, codes, strict=True))
+def _merge(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> Code:
+    left, right = (_object(builder, "merge", node, code) for node, code in zip(nodes, codes, strict=True))
     same = left.type == right.type and left.type is not None and left.type != ANY
     type_ = left.type if same else None
     if not same:
-        left, right = compiler.decoded(left), compiler.decoded(right)
+        left, right = builder.decoded(left), builder.decoded(right)
     left_run, right_run = left.run, right.run
 
     def run(scope: Scope, frame: Frame) -> Any:
@@ -326,18 +339,18 @@ def _merge(compiler: Compiler, nodes: Sequence[Node], codes: list[Code]) -> Code
     return Code(run, type_, f"merge({left.text}, {right.text})", pure=same and left.pure and right.pure)
 
 
-def _without(compiler: Compiler, nodes: Sequence[Node], codes: list[Code]) -> Code:
-    value, name = _object(compiler, "without", nodes[0], codes[0]), needed(codes[1])
+def _without(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> Code:
+    value, name = _object(builder, "without", nodes[0], codes[0]), needed(codes[1])
     kept = isinstance(value.type, MapOf) or value.type == OBJECT
     if isinstance(value.type, Record) and isinstance(nodes[1], Constant):
         fields = [field.name for field in value.type.fields]
         if nodes[1].value not in fields:
-            raise compiler.error(
+            raise builder.error(
                 nodes[1], f"`{value.text}` has no field {name.text}", "unknown-field", length=len(name.text),
                 hint=did_you_mean(str(nodes[1].value), fields),
             )  # fmt: skip
     type_, pure = (value.type, value.pure) if kept else (None, False)
-    value = value if kept else compiler.decoded(value)
+    value = value if kept else builder.decoded(value)
     value_run, name_run = value.run, name.run
 
     def run(scope: Scope, frame: Frame) -> Any:
@@ -349,7 +362,7 @@ def _without(compiler: Compiler, nodes: Sequence[Node], codes: list[Code]) -> Co
     return Code(run, type_, f"without({value.text}, {name.text})", pure=pure)
 
 
-# -- JSON Schema ----------------------------------------------------------------------------------------------------------
+# -- JSON Schema ---------------------------------------------------------------------------------------------
 
 
 def _schema_errors(codes: list[Code]) -> Code:
@@ -405,5 +418,3 @@ def _validator(schema: bytes) -> Draft202012Validator:
 
 def _refuse(address: str) -> Any:
     raise ValueError(f"$ref to {address}: only references inside the schema are followed")
-
-

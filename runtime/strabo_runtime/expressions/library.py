@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from strabo_runtime.expressions import operators
+from strabo_runtime.expressions.building import Builder
 from strabo_runtime.expressions.cel import call_library
 from strabo_runtime.expressions.code import Code, Frame, needed
 from strabo_runtime.expressions.declarations import CALENDAR_FUNCTIONS
@@ -30,25 +31,22 @@ from strabo_runtime.expressions.types import (
     Type,
 )
 
-if TYPE_CHECKING:
-    from strabo_runtime.expressions.compiler import Compiler
 
-
-def compile_call(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code | None:
+def compile_call(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code | None:
     """The code of a standard function; None when the call is not one."""
     function = node.function
     if function == "dyn":
-        return compiler.decoded(codes[0])
+        return builder.decoded(codes[0])
     if function == "size":
-        return _size(compiler, needed(codes[0]))
+        return _size(builder, needed(codes[0]))
     if function in _TEXT:
         if function == "matches":
-            _check_pattern(compiler, nodes[1])
-        return _text_function(compiler, function, codes)
+            _check_pattern(builder, nodes[1])
+        return _text_function(builder, function, codes)
     if function in _CONVERSIONS:
-        return _conversion(compiler, node, nodes, codes)
+        return _conversion(builder, node, nodes, codes)
     if function in CALENDAR_FUNCTIONS:
-        return _calendar_function(compiler, function, codes)
+        return _calendar_function(builder, function, codes)
     return None
 
 
@@ -59,18 +57,18 @@ def key(value: Any) -> str:
     raise EvaluationError(f"the keys of an object are texts, not {kind(value)}")
 
 
-def _size(compiler: Compiler, code: Code) -> Code:
+def _size(builder: Builder, code: Code) -> Code:
     measure: Callable[[Any], int] = operators.size
     match code.type:
         case Scalar("string" | "object") | EnumOf() | ListOf() | MapOf() | Record():
             measure = len
         case _:
-            code = compiler.decoded(code)
+            code = builder.decoded(code)
     run = code.run
     return Code(lambda scope, frame: measure(run(scope, frame)), INTEGER, f"{code.text}.size()", pure=True)
 
 
-# -- text -----------------------------------------------------------------------------------------------------------------
+# -- text ----------------------------------------------------------------------------------------------------
 
 
 def _matches(text: str, pattern: str) -> bool:
@@ -86,8 +84,8 @@ _TEXT: Mapping[str, Callable[[str, str], bool]] = {
 }
 
 
-def _text_function(compiler: Compiler, function: str, codes: list[Code]) -> Code:
-    text, part = (compiler.decoded(needed(code)).run for code in codes)
+def _text_function(builder: Builder, function: str, codes: list[Code]) -> Code:
+    text, part = (builder.decoded(needed(code)).run for code in codes)
     apply = _TEXT[function]
 
     def run(scope: Scope, frame: Frame) -> bool:
@@ -99,19 +97,19 @@ def _text_function(compiler: Compiler, function: str, codes: list[Code]) -> Code
     return Code(run, BOOLEAN, f"{codes[0].text}.{function}(...)", pure=True)
 
 
-def _check_pattern(compiler: Compiler, node: Node) -> None:
+def _check_pattern(builder: Builder, node: Node) -> None:
     """A literal pattern is tried when the file loads."""
     if not isinstance(node, Constant) or not isinstance(node.value, str):
         return
     try:
         _matches("", node.value)
     except EvaluationError as error:
-        raise compiler.error(
+        raise builder.error(
             node, f"not a regular expression: {error.text}", "expression-value", length=len(node.value) + 2
         ) from None
 
 
-# -- conversions ----------------------------------------------------------------------------------------------------------
+# -- conversions ---------------------------------------------------------------------------------------------
 
 
 def _to_integer(value: Any) -> Any:
@@ -204,14 +202,14 @@ _CONVERSIONS: Mapping[str, tuple[Callable[[Any], Any], Type]] = {
 }
 
 
-def _conversion(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
+def _conversion(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
     convert, type_ = _CONVERSIONS[node.function]
-    operand = compiler.decoded(needed(codes[0]))
+    operand = builder.decoded(needed(codes[0]))
     if isinstance(nodes[0], Constant):
         try:
             convert(nodes[0].value)
         except EvaluationError as error:
-            raise compiler.error(nodes[0], error.text, "expression-value", length=len(codes[0].text)) from None
+            raise builder.error(nodes[0], error.text, "expression-value", length=len(codes[0].text)) from None
     run = operand.run
     return Code(
         lambda scope, frame: convert(run(scope, frame)),
@@ -221,15 +219,17 @@ def _conversion(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: li
     )
 
 
-# -- calendar -------------------------------------------------------------------------------------------------------------
+# -- calendar ------------------------------------------------------------------------------------------------
 
 
-def _calendar_function(compiler: Compiler, function: str, codes: list[Code]) -> Code:
-    runs = [compiler.decoded(needed(code)).run for code in codes]
+def _calendar_function(builder: Builder, function: str, codes: list[Code]) -> Code:
+    runs = [builder.decoded(needed(code)).run for code in codes]
 
     def run(scope: Scope, frame: Frame) -> Any:
         values = [each(scope, frame) for each in runs]
-        if isinstance(values[0], (datetime, timedelta)) and all(isinstance(value, str) for value in values[1:]):
+        if isinstance(values[0], (datetime, timedelta)) and all(
+            isinstance(value, str) for value in values[1:]
+        ):
             return call_library(function, True, *values)
         raise no_overload(function, *values)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from strabo_runtime.expressions import operators
+from strabo_runtime.expressions.building import Builder
 from strabo_runtime.expressions.code import Code, Frame, Run, needed, use_iterations
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
-from strabo_runtime.expressions.operators import Binary, no_overload
+from strabo_runtime.expressions.operators import Binary
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.suggestion import did_you_mean
@@ -24,7 +25,6 @@ from strabo_runtime.expressions.types import (
     STRING,
     TIMESTAMP,
     EnumOf,
-    Field,
     ListOf,
     MapOf,
     Record,
@@ -32,11 +32,8 @@ from strabo_runtime.expressions.types import (
     ScalarName,
     Type,
 )
-from strabo_runtime.expressions.typing_rules import common, scalar_kind
+from strabo_runtime.expressions.typing_rules import scalar_kind
 from strabo_runtime.expressions.values import decode_number, leaf_decoder
-
-if TYPE_CHECKING:
-    from strabo_runtime.expressions.compiler import Compiler
 
 _COMPARISONS: Mapping[str, tuple[Binary, Binary]] = {
     "_<_": (operator.lt, operators.less),
@@ -71,7 +68,7 @@ _ARITHMETIC: Mapping[tuple[str, ScalarName, ScalarName], tuple[Binary, Type]] = 
 }
 
 
-def compile_call(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code | None:
+def compile_call(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code | None:
     """The code of an operator; None when the call is not one."""
     match node.function:
         case "_&&_":
@@ -82,24 +79,24 @@ def compile_call(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: l
             run = boolean(codes[0])
             return Code(lambda scope, frame: not run(scope, frame), BOOLEAN, "!...", pure=True)
         case "_?_:_":
-            return _conditional(compiler, codes)
+            return _conditional(builder, codes)
         case "_==_" | "_!=_":
-            return _equality(compiler, node, nodes, codes)
+            return _equality(builder, node, nodes, codes)
         case "@in":
-            return _membership(compiler, nodes, codes)
+            return _membership(builder, nodes, codes)
         case "_[_]":
-            return _index(compiler, node, nodes, codes)
+            return _index(builder, node, nodes, codes)
         case "-_":
             operand = needed(codes[0])
             return _negation(operand)
         case function if function in _COMPARISONS:
-            return _comparison(compiler, function, codes)
+            return _comparison(builder, function, codes)
         case function if function in _UNKNOWN:
-            return _arithmetic(compiler, function, codes)
+            return _arithmetic(builder, function, codes)
     return None
 
 
-# -- logic: CEL's && and || give an answer where one side decides, even if the other fails --------------------------------
+# -- logic: CEL's && and || give an answer where one side decides, even if the other fails -------------------
 
 
 def boolean(code: Code) -> Run:
@@ -146,9 +143,9 @@ def _or(left: Run, right: Run) -> Run:
     return run
 
 
-def _conditional(compiler: Compiler, codes: list[Code]) -> Code:
+def _conditional(builder: Builder, codes: list[Code]) -> Code:
     condition = boolean(codes[0])
-    (then, otherwise), type_ = compiler.unified(codes[1:])
+    (then, otherwise), type_ = builder.unified(codes[1:])
     then_run, otherwise_run = then.run, otherwise.run
 
     def run(scope: Scope, frame: Frame) -> Any:
@@ -156,37 +153,37 @@ def _conditional(compiler: Compiler, codes: list[Code]) -> Code:
 
     return Code(
         run,
-        None if type_ is None else unwrapped(type_, compiler.named),
+        None if type_ is None else unwrapped(type_, builder.named),
         "... ? ... : ...",
         nullable=then.nullable or otherwise.nullable,
         pure=then.pure and otherwise.pure,
     )
 
 
-# -- equality and order ---------------------------------------------------------------------------------------------------
+# -- equality and order --------------------------------------------------------------------------------------
 
 
-def _equality(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
+def _equality(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
     wanted = node.function == "_==_"
     for side, other in ((0, 1), (1, 0)):
         if isinstance(nodes[side], Constant) and codes[side].constant and codes[side].type is None:
-            return _null_test(compiler, node, codes[other], wanted)
+            return _null_test(builder, node, codes[other], wanted)
     for side, other in ((0, 1), (1, 0)):
-        check_enum_value(compiler, nodes[side], codes[other].type)
-    left, right = (compiler.present(code) for code in codes)
+        check_enum_value(builder, nodes[side], codes[other].type)
+    left, right = (builder.present(code) for code in codes)
     kinds = scalar_kind(left.type), scalar_kind(right.type)
     compare: Binary
     if kinds[0] is not None and kinds[0] == kinds[1]:
         compare = operator.eq if wanted else operator.ne
     else:
-        left, right = compiler.decoded(left), compiler.decoded(right)
+        left, right = builder.decoded(left), builder.decoded(right)
         compare = operators.equal if wanted else lambda one, two: not operators.equal(one, two)
     return Code(_binary(compare, left.run, right.run), BOOLEAN, f"{left.text} == {right.text}", pure=True)
 
 
-def _null_test(compiler: Compiler, node: Call, code: Code, wanted: bool) -> Code:
+def _null_test(builder: Builder, node: Call, code: Code, wanted: bool) -> Code:
     if code.is_field:
-        raise compiler.error(
+        raise builder.error(
             node,
             f"`{code.text}` is an optional field: it is absent, never null",
             "presence",
@@ -194,29 +191,37 @@ def _null_test(compiler: Compiler, node: Call, code: Code, wanted: bool) -> Code
             hint=f"write has({code.text})" if not wanted else f"write !has({code.text})",
         )
     if not code.nullable and code.type is not None and code.type != ANY:
-        raise compiler.error(
-            node, f"`{code.text}` is never null", "presence", length=2, hint="only an optional variable may be null"
+        raise builder.error(
+            node,
+            f"`{code.text}` is never null",
+            "presence",
+            length=2,
+            hint="only an optional variable may be null",
         )
     run = code.run
     if wanted:
-        return Code(lambda scope, frame: run(scope, frame) is None, BOOLEAN, f"{code.text} == null", pure=True)
-    return Code(lambda scope, frame: run(scope, frame) is not None, BOOLEAN, f"{code.text} != null", pure=True)
+        return Code(
+            lambda scope, frame: run(scope, frame) is None, BOOLEAN, f"{code.text} == null", pure=True
+        )
+    return Code(
+        lambda scope, frame: run(scope, frame) is not None, BOOLEAN, f"{code.text} != null", pure=True
+    )
 
 
-def check_enum_value(compiler: Compiler, node: Node, type_: Type | None) -> None:
+def check_enum_value(builder: Builder, node: Node, type_: Type | None) -> None:
     """A text compared with an enum must be one of its values. Gathers the error."""
     if isinstance(node, Constant) and isinstance(node.value, str) and isinstance(type_, EnumOf):
         if node.value not in type_.values:
-            compiler.errors.append(enum_error(compiler, node, type_))
+            builder.errors.append(enum_error(builder, node, type_))
     elif isinstance(node, ListLiteral):
         for item in node.items:
-            check_enum_value(compiler, item, type_)
+            check_enum_value(builder, item, type_)
 
 
-def enum_error(compiler: Compiler, node: Constant, type_: EnumOf) -> ExpressionError:
+def enum_error(builder: Builder, node: Constant, type_: EnumOf) -> ExpressionError:
     """The error of a text that is no value of an enum."""
     value = str(node.value)
-    return compiler.error(
+    return builder.error(
         node,
         f"{value!r} is not one of {', '.join(type_.values)}",
         "unknown-enum-value",
@@ -225,14 +230,19 @@ def enum_error(compiler: Compiler, node: Constant, type_: EnumOf) -> ExpressionE
     )
 
 
-def _comparison(compiler: Compiler, function: str, codes: list[Code]) -> Code:
+def _comparison(builder: Builder, function: str, codes: list[Code]) -> Code:
     left, right = (needed(code) for code in codes)
     known, unknown = _COMPARISONS[function]
     kinds = scalar_kind(left.type), scalar_kind(right.type)
     if kinds[0] is None or kinds[0] != kinds[1]:
-        left, right = compiler.decoded(left), compiler.decoded(right)
+        left, right = builder.decoded(left), builder.decoded(right)
         known = unknown
-    return Code(_binary(known, left.run, right.run), BOOLEAN, f"{left.text} {function.strip('_')} {right.text}", pure=True)
+    return Code(
+        _binary(known, left.run, right.run),
+        BOOLEAN,
+        f"{left.text} {function.strip('_')} {right.text}",
+        pure=True,
+    )
 
 
 def _binary(apply: Binary, left: Run, right: Run) -> Run:
@@ -242,10 +252,10 @@ def _binary(apply: Binary, left: Run, right: Run) -> Run:
     return lambda scope, frame: apply(left(scope, frame), right(scope, frame))
 
 
-# -- arithmetic -----------------------------------------------------------------------------------------------------------
+# -- arithmetic ----------------------------------------------------------------------------------------------
 
 
-def _arithmetic(compiler: Compiler, function: str, codes: list[Code]) -> Code:
+def _arithmetic(builder: Builder, function: str, codes: list[Code]) -> Code:
     left, right = (needed(code) for code in codes)
     text = f"{left.text} {function.strip('_')} {right.text}"
     kinds = scalar_kind(left.type), scalar_kind(right.type)
@@ -253,15 +263,16 @@ def _arithmetic(compiler: Compiler, function: str, codes: list[Code]) -> Code:
         known = _ARITHMETIC.get((function, kinds[0], kinds[1]))
         if known is not None:
             apply, type_ = known
-            return Code(
-                _binary(apply, left.run, right.run), type_, text, pure=type_ in (INTEGER, STRING)
-            )
+            return Code(_binary(apply, left.run, right.run), type_, text, pure=type_ in (INTEGER, STRING))
     if function == "_+_" and isinstance(left.type, ListOf) and isinstance(right.type, ListOf):
-        (left, right), type_or_none = compiler.unified([left, right])
+        (left, right), type_or_none = builder.unified([left, right])
         return Code(
-            _concatenation(left.run, right.run, charged=compiler.loops > 0), type_or_none, text, pure=left.pure and right.pure
+            _concatenation(left.run, right.run, charged=builder.loops > 0),
+            type_or_none,
+            text,
+            pure=left.pure and right.pure,
         )
-    left, right = compiler.decoded(left), compiler.decoded(right)
+    left, right = builder.decoded(left), builder.decoded(right)
     return Code(_binary(_UNKNOWN[function], left.run, right.run), None, text)
 
 
@@ -287,23 +298,23 @@ def _negation(operand: Code) -> Code:
     return Code(lambda scope, frame: apply(run(scope, frame)), type_, f"-{operand.text}")
 
 
-# -- membership and index -------------------------------------------------------------------------------------------------
+# -- membership and index ------------------------------------------------------------------------------------
 
 
-def _membership(compiler: Compiler, nodes: Sequence[Node], codes: list[Code]) -> Code:
-    value, container = compiler.present(codes[0]), needed(codes[1])
+def _membership(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> Code:
+    value, container = builder.present(codes[0]), needed(codes[1])
     text = f"{value.text} in {container.text}"
     match container.type:
         case ListOf(item):
-            item_type = unwrapped(item, compiler.named)
-            check_enum_value(compiler, nodes[0], item_type)
-            check_enum_value(compiler, nodes[1], value.type)
-            if scalar_kind(value.type) is not None and scalar_kind(item_type) == scalar_kind(value.type):
-                if leaf_decoder(item_type) is None:
-                    return Code(_is_in(value.run, container.run), BOOLEAN, text, pure=True)
+            item_type = unwrapped(item, builder.named)
+            check_enum_value(builder, nodes[0], item_type)
+            check_enum_value(builder, nodes[1], value.type)
+            same = scalar_kind(value.type) is not None and scalar_kind(item_type) == scalar_kind(value.type)
+            if same and leaf_decoder(item_type) is None:
+                return Code(_is_in(value.run, container.run), BOOLEAN, text, pure=True)
         case MapOf() | Record() | Scalar("object"):
             return Code(_is_in(value.run, container.run), BOOLEAN, text, pure=True)
-    value, container = compiler.decoded(value), compiler.decoded(container)
+    value, container = builder.decoded(value), builder.decoded(container)
     value_run, container_run = value.run, container.run
     return Code(
         lambda scope, frame: operators.contains(container_run(scope, frame), value_run(scope, frame)),
@@ -317,28 +328,28 @@ def _is_in(value: Run, container: Run) -> Run:
     return lambda scope, frame: value(scope, frame) in container(scope, frame)
 
 
-def _index(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
+def _index(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
     container, position = needed(codes[0]), needed(codes[1])
     text = f"{container.text}[{position.text}]"
     match container.type:
         case ListOf(item) if position.type == INTEGER:
-            return _element(compiler, operators.item_at, container, position, item, text)
+            return _element(builder, operators.item_at, container, position, item, text)
         case MapOf(value) if scalar_kind(position.type) == "string":
-            return _element(compiler, operators.value_at, container, position, value, text)
+            return _element(builder, operators.value_at, container, position, value, text)
         case Record(fields) if isinstance(nodes[1], Constant):
             field = next((field for field in fields if field.name == nodes[1].value), None)
             if field is None:
                 known = [field.name for field in fields]
-                raise compiler.error(
+                raise builder.error(
                     nodes[1], f"`{container.text}` has no field {position.text}", "unknown-field",
                     length=len(position.text), hint=did_you_mean(str(nodes[1].value), known),
                 )  # fmt: skip
-            return _element(compiler, operators.value_at, container, position, field.type, text)
+            return _element(builder, operators.value_at, container, position, field.type, text)
         case Scalar("object" | "any"):
-            code = _element(compiler, operators.index, container, position, ANY, text)
+            code = _element(builder, operators.index, container, position, ANY, text)
             run = code.run
             return replace(code, run=lambda scope, frame: decode_number(run(scope, frame)))
-    container, position = compiler.decoded(container), compiler.decoded(position)
+    container, position = builder.decoded(container), builder.decoded(position)
     container_run, position_run = container.run, position.run
     return Code(
         lambda scope, frame: operators.index(container_run(scope, frame), position_run(scope, frame)),
@@ -348,8 +359,8 @@ def _index(compiler: Compiler, node: Call, nodes: Sequence[Node], codes: list[Co
     )
 
 
-def _element(compiler: Compiler, read: Binary, container: Code, position: Code, type_: Type, text: str) -> Code:
-    item = unwrapped(type_, compiler.named)
+def _element(builder: Builder, read: Binary, container: Code, position: Code, type_: Type, text: str) -> Code:
+    item = unwrapped(type_, builder.named)
     leaf = leaf_decoder(item)
     container_run, position_run = container.run, position.run
 
@@ -364,8 +375,6 @@ def _element(compiler: Compiler, read: Binary, container: Code, position: Code, 
         stored if leaf is None else decoded,
         item,
         text,
-        nullable=is_optional(type_, compiler.named) or item == ANY,
+        nullable=is_optional(type_, builder.named) or item == ANY,
         pure=leaf is None and container.pure,
     )
-
-

@@ -2,61 +2,69 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from strabo_runtime.expressions import operators
+from strabo_runtime.expressions.building import Builder, Local, Locals
 from strabo_runtime.expressions.code import ITERATIONS, BudgetExceeded, Code, Frame, Run, needed
 from strabo_runtime.expressions.errors import EvaluationError
 from strabo_runtime.expressions.logic import boolean
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.syntax import Call, Comprehension, Constant, ListLiteral, Name, Node
-from strabo_runtime.expressions.types import ANY, BOOLEAN, STRING, ListOf, MapOf, OptionalOf, Record, Scalar, Type
+from strabo_runtime.expressions.types import (
+    ANY,
+    BOOLEAN,
+    STRING,
+    ListOf,
+    MapOf,
+    OptionalOf,
+    Record,
+    Scalar,
+    Type,
+)
 from strabo_runtime.expressions.values import Decoder, leaf_decoder
 
-if TYPE_CHECKING:
-    from strabo_runtime.expressions.compiler import Compiler, Locals
 
-
-def compile_macro(compiler: Compiler, node: Comprehension, local: Locals) -> Code:
+def compile_macro(builder: Builder, node: Comprehension, local: Locals) -> Code:
     """The code of one macro."""
-    from strabo_runtime.expressions.compiler import Local
-
-    source = needed(compiler.compile(node.source, local))
-    source, item_type, item_nullable = _items(compiler, node, source)
-    slot = compiler.slot()
+    source = needed(builder.compile(node.source, local))
+    source, item_type, item_nullable = _items(builder, node, source)
+    slot = builder.slot()
     inner = {**local, node.variable: Local(slot, item_type, item_nullable)}
     loop = _Loop(source.run, slot, None if item_type is None else leaf_decoder(item_type))
-    compiler.loops += 1
+    builder.loops += 1
     try:
         match node.step:
             case Call(_, "_&&_", None, (Name(), predicate)):
-                run = loop.all(boolean(compiler.compile(predicate, inner)))
+                run = loop.all(boolean(builder.compile(predicate, inner)))
                 return Code(run, BOOLEAN, f"{source.text}.all(...)", pure=True)
             case Call(_, "_||_", None, (Name(), predicate)):
-                run = loop.exists(boolean(compiler.compile(predicate, inner)))
+                run = loop.exists(boolean(builder.compile(predicate, inner)))
                 return Code(run, BOOLEAN, f"{source.text}.exists(...)", pure=True)
             case Call(_, "_?_:_", None, (predicate, Call(_, "_+_", None, (Name(), Constant(_, 1))), Name())):
-                run = loop.exists_one(boolean(compiler.compile(predicate, inner)))
+                run = loop.exists_one(boolean(builder.compile(predicate, inner)))
                 return Code(run, BOOLEAN, f"{source.text}.exists_one(...)", pure=True)
-            case Call(_, "_?_:_", None, (predicate, Call(_, "_+_", None, (Name(), ListLiteral(_, (body,)))), Name())):
-                condition = boolean(compiler.compile(predicate, inner))
+            case Call(
+                _, "_?_:_", None, (predicate, Call(_, "_+_", None, (Name(), ListLiteral(_, (body,)))), Name())
+            ):
+                condition = boolean(builder.compile(predicate, inner))
                 if isinstance(body, Name) and body.name == node.variable:
                     return _filter(loop, condition, source, item_type, item_nullable)
-                return _map(compiler, loop, condition, source, body, inner)
+                return _map(builder, loop, condition, source, body, inner)
             case Call(_, "_+_", None, (Name(), ListLiteral(_, (body,)))):
-                return _map(compiler, loop, None, source, body, inner)
-        raise compiler.error(node, "this macro is not part of this language", "unknown-function")
+                return _map(builder, loop, None, source, body, inner)
+        raise builder.error(node, "this macro is not part of this language", "unknown-function")
     finally:
-        compiler.loops -= 1
+        builder.loops -= 1
 
 
-def _items(compiler: Compiler, node: Comprehension, source: Code) -> tuple[Code, Type | None, bool]:
+def _items(builder: Builder, node: Comprehension, source: Code) -> tuple[Code, Type | None, bool]:
     """The source as something to iterate over, and what its items are: a list's values, an object's keys."""
     match source.type:
         case ListOf(item):
-            type_ = unwrapped(item, compiler.named)
-            return source, type_, is_optional(item, compiler.named) or type_ == ANY
+            type_ = unwrapped(item, builder.named)
+            return source, type_, is_optional(item, builder.named) or type_ == ANY
         case MapOf() | Record() | Scalar("object"):
             return source, STRING, False
         case None | Scalar("any"):
@@ -70,7 +78,7 @@ def _items(compiler: Compiler, node: Comprehension, source: Code) -> tuple[Code,
 
             type_or_none = None if source.type is None else ANY
             return Code(iterable, source.type, source.text, pure=source.pure), type_or_none, True
-    raise compiler.error(node, f"`{source.text}` is not a list", "expression-type")
+    raise builder.error(node, f"`{source.text}` is not a list", "expression-type")
 
 
 def _filter(loop: _Loop, condition: Run, source: Code, item_type: Type | None, nullable: bool) -> Code:
@@ -80,10 +88,15 @@ def _filter(loop: _Loop, condition: Run, source: Code, item_type: Type | None, n
     return Code(loop.filter(condition), type_, f"{source.text}.filter(...)", pure=source.pure)
 
 
-def _map(compiler: Compiler, loop: _Loop, condition: Run | None, source: Code, body: Node, inner: Locals) -> Code:
-    (code,), type_ = compiler.unified([compiler.compile(body, inner)])
+def _map(
+    builder: Builder, loop: _Loop, condition: Run | None, source: Code, body: Node, inner: Locals
+) -> Code:
+    (code,), type_ = builder.unified([builder.compile(body, inner)])
     return Code(
-        loop.map(code.run, condition), None if type_ is None else ListOf(type_), f"{source.text}.map(...)", pure=code.pure
+        loop.map(code.run, condition),
+        None if type_ is None else ListOf(type_),
+        f"{source.text}.map(...)",
+        pure=code.pure,
     )
 
 
@@ -108,7 +121,8 @@ class _Loop:
 
         def run(scope: Scope, frame: Frame) -> bool:
             failed: EvaluationError | None = None
-            for frame[slot] in source(scope, frame):
+            for item in source(scope, frame):
+                frame[slot] = item
                 used = frame[0] = frame[0] + 1
                 if used > ITERATIONS:
                     raise BudgetExceeded
@@ -148,7 +162,8 @@ class _Loop:
 
         def run(scope: Scope, frame: Frame) -> Any:
             results = []
-            for frame[slot] in source(scope, frame):
+            for item in source(scope, frame):
+                frame[slot] = item
                 used = frame[0] = frame[0] + 1
                 if used > ITERATIONS:
                     raise BudgetExceeded
@@ -161,5 +176,3 @@ class _Loop:
 
 def _decoded_items(source: Run, leaf: Decoder) -> Run:
     return lambda scope, frame: [None if item is None else leaf(item) for item in source(scope, frame)]
-
-

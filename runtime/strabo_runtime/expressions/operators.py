@@ -1,4 +1,4 @@
-"""CEL's operators on decoded values: 64-bit integers that overflow, comparison across number types, errors for the rest."""
+"""CEL's operators on decoded values: 64-bit integers that overflow, comparison across number types, else errors."""
 
 from __future__ import annotations
 

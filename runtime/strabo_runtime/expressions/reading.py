@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from strabo_runtime.expressions.values import Decoder
 
 @dataclass(frozen=True, slots=True)
 class RootField:
-    """One field of a root: its type, whether it may be absent, how it is read, and its stored JSON where that differs."""
+    """One field of a root: its type, whether it may be absent, how it is read, its stored JSON where that differs."""
 
     type: Type
     run: Run
@@ -26,10 +26,9 @@ class RootField:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A name that only gives fields. `nullable`: it may be compared with null (`starting`); `holder` reads the whole."""
+    """A name that only gives fields. With a `holder`, which reads the whole, it may be compared with null."""
 
     fields: Mapping[str, RootField]
-    nullable: bool = False
     holder: Run | None = None
 
 
@@ -171,15 +170,3 @@ def _object(value: Any, operand: Code) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     raise EvaluationError(f"`{operand.text}` has no fields")
-
-
-def holder(name: str, read: Callable[[Scope], Any]) -> Callable[[Scope], Any]:
-    """A root that the scope may lack: reading through it is then an error."""
-
-    def checked(scope: Scope) -> Any:
-        value = read(scope)
-        if value is None:
-            raise EvaluationError(f"`{name}` is null")
-        return value
-
-    return checked

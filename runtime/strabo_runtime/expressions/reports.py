@@ -36,7 +36,9 @@ class Vocabulary:
     fields: Callable[[str], Sequence[str]]
 
 
-def explain(report: str, text: str, original: Callable[[int], int], vocabulary: Vocabulary) -> ExpressionError:
+def explain(
+    report: str, text: str, original: Callable[[int], int], vocabulary: Vocabulary
+) -> ExpressionError:
     """The errors of a report on `text`, the first with the others behind it.
 
     `original` turns an offset in `text` into one in what the author wrote.
@@ -46,11 +48,17 @@ def explain(report: str, text: str, original: Callable[[int], int], vocabulary: 
     told = [error for error in errors if "*error*" not in error.message] or errors[:1]
     if not told:
         reason = report.splitlines()[0][:200] if report else "it cannot be read"
-        return ExpressionError(f"not an expression: {reason}", code="expression-syntax", length=max(1, len(text)))
+        return ExpressionError(
+            f"not an expression: {reason}", code="expression-syntax", length=max(1, len(text))
+        )
     unique = {(error.offset, error.message): error for error in told}
     placed = [
         ExpressionError(
-            error.message, code=error.code, offset=original(error.offset), length=error.length, hint=error.hint
+            error.message,
+            code=error.code,
+            offset=original(error.offset),
+            length=error.length,
+            hint=error.hint,
         )
         for error in sorted(unique.values(), key=lambda error: error.offset)
     ]
@@ -61,7 +69,12 @@ def combined(errors: Sequence[ExpressionError]) -> ExpressionError:
     """Several errors of one text as one."""
     first, *others = errors
     return ExpressionError(
-        first.message, code=first.code, offset=first.offset, length=first.length, hint=first.hint, others=others
+        first.message,
+        code=first.code,
+        offset=first.offset,
+        length=first.length,
+        hint=first.hint,
+        others=others,
     )
 
 
@@ -108,11 +121,16 @@ def _explained(message: str, offset: int, text: str, vocabulary: Vocabulary) -> 
     if match := re.match(r"reserved identifier: (\w+)", message):
         word = match[1]
         return ExpressionError(
-            f"`{word}` is a reserved word", code="expression-syntax", offset=_word(text, word, offset), length=len(word)
+            f"`{word}` is a reserved word",
+            code="expression-syntax",
+            offset=_word(text, word, offset),
+            length=len(word),
         )
     if message.startswith("Syntax error"):
         return ExpressionError(_syntax(message), code="expression-syntax", offset=offset)
-    return ExpressionError(readable(message.split(" (in container")[0]), code="expression-type", offset=offset)
+    return ExpressionError(
+        readable(message.split(" (in container", maxsplit=1)[0]), code="expression-type", offset=offset
+    )
 
 
 def _unknown(name: str, offset: int, text: str, vocabulary: Vocabulary) -> ExpressionError:
@@ -194,7 +212,11 @@ def _word(text: str, word: str, offset: int) -> int:
 def _split(types: str) -> list[str]:
     """The types of `(a, list(b), map(c, d))`, separated at the outer commas."""
     depth, parts, start = 0, [], 0
-    inner = types.removeprefix("(").removesuffix(")") if types.startswith("(") else types.split(".(")[-1].removesuffix(")")
+    inner = (
+        types.removeprefix("(").removesuffix(")")
+        if types.startswith("(")
+        else types.rsplit(".(", maxsplit=1)[-1].removesuffix(")")
+    )
     for index, character in enumerate(inner):
         depth += {"(": 1, ")": -1}.get(character, 0)
         if character == "," and depth == 0:
@@ -202,5 +224,5 @@ def _split(types: str) -> list[str]:
             start = index + 1
     parts.append(inner[start:].strip())
     if not types.startswith("("):
-        parts.insert(0, types.split(".(")[0])
+        parts.insert(0, types.split(".(", maxsplit=1)[0])
     return [part for part in parts if part]

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from strabo_runtime.expressions.types import EnumOf, ListOf, MapOf, NamedTypes, OptionalOf, Record, Reference, Type
+from strabo_runtime.expressions.types import (
+    EnumOf,
+    ListOf,
+    MapOf,
+    NamedTypes,
+    OptionalOf,
+    Record,
+    Reference,
+    Type,
+)
 
 
 def resolve(type_: Type, named: NamedTypes) -> Type:
@@ -32,22 +41,26 @@ def is_optional(type_: Type, named: NamedTypes) -> bool:
     return isinstance(resolve(type_, named), OptionalOf)
 
 
-def describe(type_: Type, depth: int = 0) -> str:
-    """The type as an author writes it; deep records are shortened."""
+def describe(type_: Type, named: NamedTypes, depth: int = 0) -> str:
+    """The type as an author writes it: a named record by its name, a deep one shortened."""
     match type_:
         case EnumOf(values):
             return f"enum({', '.join(values)})"
         case ListOf(item):
-            return f"list<{describe(item, depth + 1)}>"
+            return f"list<{describe(item, named, depth + 1)}>"
         case MapOf(value):
-            return f"map<{describe(value, depth + 1)}>"
+            return f"map<{describe(value, named, depth + 1)}>"
         case OptionalOf(of):
-            return f"{describe(of, depth)}?"
+            return f"{describe(of, named, depth)}?"
         case Reference(name):
             return name
         case Record(fields):
+            own_name = next((name for name, known in named.items() if known == type_), None)
+            if own_name is not None:
+                return own_name
             if depth > 1:
                 return "{...}"
-            return "{" + ", ".join(f"{field.name}: {describe(field.type, depth + 1)}" for field in fields) + "}"
+            inner = ", ".join(f"{field.name}: {describe(field.type, named, depth + 1)}" for field in fields)
+            return f"{{{inner}}}"
         case _:
             return type_.name

@@ -53,7 +53,6 @@ class Roots:
             "pending": Root({role: _agents(role, lambda scope: scope.pending) for role in roles}),
             "starting": Root(
                 self._message_fields(starting, _held("starting", lambda scope: scope.starting)),
-                nullable=True,
                 holder=lambda scope, frame: scope.starting,
             ),
         }
@@ -72,7 +71,9 @@ class Roots:
         fields = _message_facts(holder)
         payload = self._common([self._messages[name] for name in types if name in self._messages])
         if payload is not None:
-            fields["payload"] = RootField(payload, _read(holder, lambda facts: facts.payload), is_payload=False)
+            fields["payload"] = RootField(
+                payload, _read(holder, lambda facts: facts.payload), is_payload=False
+            )
         return fields
 
     def _event_fields(self, names: Sequence[str]) -> dict[str, RootField]:
@@ -100,7 +101,8 @@ class Roots:
             shared = [
                 field_type
                 for field in left.fields
-                if field.name in others and (field_type := self._shared_field(field, others[field.name])) is not None
+                if field.name in others
+                and (field_type := self._shared_field(field, others[field.name])) is not None
             ]
             return Record(tuple(shared), open=True)
         return OBJECT if isinstance(left, Record) or isinstance(right, Record) else ANY

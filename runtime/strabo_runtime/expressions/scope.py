@@ -20,7 +20,7 @@ class Variables:
 
     @classmethod
     def of(cls, json: Mapping[str, Json]) -> Variables:
-        """The variables with these stored values; the mapping is copied, the values are shared and must stay as they are."""
+        """The variables with these stored values. The mapping is copied; the values are shared and must stay as they are."""
         return cls(dict(json))
 
     @property
@@ -48,7 +48,18 @@ class Scope:
     the step keeps its own.
     """
 
-    __slots__ = ("_now", "_snapshot", "event", "instance", "message", "now_ms", "pending", "roles", "starting", "values")
+    __slots__ = (
+        "_now",
+        "_snapshot",
+        "event",
+        "instance",
+        "message",
+        "now_ms",
+        "pending",
+        "roles",
+        "starting",
+        "values",
+    )
 
     def __init__(
         self,

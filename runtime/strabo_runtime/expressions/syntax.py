@@ -13,7 +13,7 @@ class Constant:
     """A literal: text, a number, a boolean or null. Unsigned numbers and bytes, which JSON lacks, are `unsupported`."""
 
     id: int
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
     unsupported: str | None = None
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError, ExpressionErrors, Path
-from strabo_runtime.expressions.expression import Expression
 from strabo_runtime.expressions.resolution import describe, is_optional, resolve, unwrapped
 from strabo_runtime.expressions.scanning import closing_brace
 from strabo_runtime.expressions.scope import Scope
@@ -76,7 +75,9 @@ class TemplateCompiler:
     def _value(self, value: Any, expect: Type | None, path: Path) -> Rendering:
         try:
             if len(path) > MAXIMUM_DEPTH:
-                raise ExpressionError(f"nested more than {MAXIMUM_DEPTH} levels deep", code="template-too-deep")
+                raise ExpressionError(
+                    f"nested more than {MAXIMUM_DEPTH} levels deep", code="template-too-deep"
+                )
             if isinstance(value, str):
                 return self._text(value, expect)
             if isinstance(value, dict):
@@ -102,8 +103,13 @@ class TemplateCompiler:
             case Record():
                 types = self._field_types(value, expected, path)
             case _:
-                raise ExpressionError(f"expected {describe(expected)}, but this is an object", code="expression-type")
-        optional = {name for name, type_ in types.items() if type_ is not None and is_optional(type_, self._named)}
+                raise ExpressionError(
+                    f"expected {describe(expected, self._named)}, but this is an object",
+                    code="expression-type",
+                )
+        optional = {
+            name for name, type_ in types.items() if type_ is not None and is_optional(type_, self._named)
+        }
         if not isinstance(expected, Record):
             optional = set()
         parts = [
@@ -121,11 +127,16 @@ class TemplateCompiler:
             if name not in declared and not record.open:
                 hint = did_you_mean(str(name), declared)
                 error = ExpressionError(
-                    f"`{name}` is not a field of {describe(record)}", code="unknown-field", length=len(str(name)), hint=hint
+                    f"`{name}` is not a field of {describe(record, self._named)}",
+                    code="unknown-field",
+                    length=len(str(name)),
+                    hint=hint,
                 )
                 self._errors.append(((*path, name), error))
         missing = [
-            name for name, type_ in declared.items() if name not in value and not is_optional(type_, self._named)
+            name
+            for name, type_ in declared.items()
+            if name not in value and not is_optional(type_, self._named)
         ]
         if missing:
             fields = ", ".join(f"`{name}`" for name in missing)
@@ -140,7 +151,9 @@ class TemplateCompiler:
             case ListOf(item):
                 pass
             case _:
-                raise ExpressionError(f"expected {describe(expected)}, but this is a list", code="expression-type")
+                raise ExpressionError(
+                    f"expected {describe(expected, self._named)}, but this is a list", code="expression-type"
+                )
         parts = [self._value(each, item, (*path, position)) for position, each in enumerate(value)]
         if all(part.constant for part in parts):
             return _constant([part.render(_NO_SCOPE) for part in parts])
@@ -170,8 +183,14 @@ class TemplateCompiler:
 
     def _mixed(self, pieces: list[str | Embedded], expect: Type | None) -> Rendering:
         expected = None if expect is None else unwrapped(expect, self._named)
-        if expected is not None and expected not in (STRING, Scalar("any")) and not isinstance(expected, EnumOf):
-            raise ExpressionError(f"expected {describe(expected)}, but this is text", code="expression-type")
+        if (
+            expected is not None
+            and expected not in (STRING, Scalar("any"))
+            and not isinstance(expected, EnumOf)
+        ):
+            raise ExpressionError(
+                f"expected {describe(expected, self._named)}, but this is text", code="expression-type"
+            )
         errors: list[ExpressionError] = []
         parts: list[Callable[[Scope], str]] = []
         for piece in pieces:
@@ -218,7 +237,11 @@ def split(text: str) -> list[str | Embedded]:
             end = closing_brace(text, dollar + 2)
             if end is None:
                 raise ExpressionError(
-                    "`${` is not closed", code="expression-syntax", offset=dollar, length=2, hint="write $${ for the characters"
+                    "`${` is not closed",
+                    code="expression-syntax",
+                    offset=dollar,
+                    length=2,
+                    hint="write $${ for the characters",
                 )
             if "".join(literal_text):
                 pieces.append("".join(literal_text))
@@ -242,7 +265,7 @@ def literal(value: Any, expect: Type | None, named: NamedTypes) -> Json:
     if value is None:
         if is_optional(expect, named) or resolve(expect, named) == Scalar("any"):
             return None
-        raise ExpressionError(f"expected {describe(expect)}, but this is null", code="expression-type")
+        raise ExpressionError(f"expected {describe(expect, named)}, but this is null", code="expression-type")
     expected = unwrapped(expect, named)
     match expected, value:
         case Scalar("any"), _:
@@ -269,7 +292,9 @@ def literal(value: Any, expect: Type | None, named: NamedTypes) -> Json:
     shown = "true or false" if isinstance(value, bool) else "text" if isinstance(value, str) else "a number"
     length = len(value) if isinstance(value, str) else 1
     raise ExpressionError(
-        f"expected {describe(expected)}, but this is {shown}", code="expression-type", length=max(1, length)
+        f"expected {describe(expected, named)}, but this is {shown}",
+        code="expression-type",
+        length=max(1, length),
     )
 
 

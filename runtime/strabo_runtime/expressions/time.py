@@ -60,7 +60,7 @@ def from_datetime(instant: datetime) -> str:
 
 @lru_cache(maxsize=4096)
 def to_timedelta(text: str) -> timedelta:
-    """The length of an ISO 8601 (`PT30M`) or short (`30m`, `1h30m`) duration. Raises ValueError that says what is expected."""
+    """The length of an ISO 8601 (`PT30M`) or short (`30m`, `1h30m`) duration. Raises ValueError that says what is wrong."""
     match = _DURATION.fullmatch(text)
     length: timedelta | None = None
     try:
@@ -75,7 +75,8 @@ def to_timedelta(text: str) -> timedelta:
                 length = -length
         elif _SHORT.fullmatch(text):
             length = sum(
-                (_times(number, _SHORT_UNITS[unit]) for number, unit in _SHORT_PART.findall(text)), timedelta()
+                (_times(number, _SHORT_UNITS[unit]) for number, unit in _SHORT_PART.findall(text)),
+                timedelta(),
             )
     except OverflowError:
         raise ValueError(f"the duration {text!r} is too long") from None

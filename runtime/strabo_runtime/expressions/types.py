@@ -18,8 +18,8 @@ SCALARS: tuple[ScalarName, ...] = (
     "duration",
 )
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
-"""A stored value. Timestamps are RFC 3339 text in UTC, durations ISO 8601 text; `integer` is an int, `number` a float."""
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""A stored value. Timestamps are RFC 3339 text in UTC, durations ISO 8601 text; `integer` is int, `number` float."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,9 @@ from strabo_runtime.expressions.types import (
 NOTHING = EnumOf(())
 """The type of an empty list's items: it fits everywhere."""
 
-ORDERED: frozenset[ScalarName] = frozenset({"string", "integer", "number", "boolean", "timestamp", "duration"})
+ORDERED: frozenset[ScalarName] = frozenset(
+    {"string", "integer", "number", "boolean", "timestamp", "duration"}
+)
 
 
 def scalar_kind(type_: Type | None) -> ScalarName | None:
@@ -40,7 +42,7 @@ def scalar_kind(type_: Type | None) -> ScalarName | None:
 def common(left: Type, right: Type, named: NamedTypes) -> Type | None:
     """The type of a value that may be of either; None when it would have to be decoded."""
     left, right = resolve(left, named), resolve(right, named)
-    if left == right or right == NOTHING:
+    if right in (left, NOTHING):
         return left
     if left == NOTHING:
         return right
@@ -48,7 +50,7 @@ def common(left: Type, right: Type, named: NamedTypes) -> Type | None:
         case (OptionalOf(), _) | (_, OptionalOf()):
             inner = common(unwrapped(left, named), unwrapped(right, named), named)
             return None if inner is None else OptionalOf(inner)
-        case (EnumOf() | Scalar("string")), (EnumOf() | Scalar("string")):
+        case ((EnumOf() | Scalar("string")), (EnumOf() | Scalar("string"))):
             return STRING
         case ListOf(one), ListOf(other):
             item = common(one, other, named)
@@ -103,7 +105,9 @@ class _Fit:
                 return False
             case EnumOf(values), EnumOf(allowed):
                 if not set(values) & set(allowed):
-                    raise Misfit(f"{describe(source)} has no value of {describe(expected)}")
+                    raise Misfit(
+                        f"{describe(source, self._named)} has no value of {describe(expected, self._named)}"
+                    )
                 return set(values) <= set(allowed)
             case Scalar("integer"), Scalar("number"):
                 return True
@@ -111,29 +115,34 @@ class _Fit:
                 return self.fits(item, wanted)
             case MapOf(value), MapOf(wanted):
                 return self.fits(value, wanted)
-            case (Record() | MapOf()), Scalar("object"):
+            case ((Record() | MapOf()), Scalar("object")):
                 return True
             case Scalar("object"), (Record() | MapOf()):
                 return False
             case MapOf(), Record():
                 return False
             case Record(fields), MapOf(wanted):
-                return all([self.fits(field.type, wanted) for field in fields])
+                certain = [self.fits(field.type, wanted) for field in fields]
+                return all(certain)
             case Record(), Record():
                 return self._record_fits(source, expected)
-        raise Misfit(f"expected {describe(expected)}, but this is {describe(source)}", _conversion(source, expected))
+        raise Misfit(
+            f"expected {describe(expected, self._named)}, but this is {describe(source, self._named)}",
+            _conversion(source, expected),
+        )
 
     def _record_fits(self, source: Record, expected: Record) -> bool:
         given = {field.name: field.type for field in source.fields}
         wanted = {field.name: field.type for field in expected.fields}
         for name, type_ in wanted.items():
             if name not in given and not is_optional(type_, self._named) and not source.open:
-                raise Misfit(f"the field `{name}` of {describe(expected)} is missing")
+                raise Misfit(f"the field `{name}` of {describe(expected, self._named)} is missing")
         unknown = [name for name in given if name not in wanted]
         if unknown and not expected.open:
-            raise Misfit(f"{describe(expected)} has no field `{unknown[0]}`")
-        certain = not source.open or expected.open
-        return all([self.fits(given[name], type_) for name, type_ in wanted.items() if name in given]) and certain
+            raise Misfit(f"{describe(expected, self._named)} has no field `{unknown[0]}`")
+        # Every field is looked at, because any of them may be a misfit.
+        certain = [self.fits(given[name], type_) for name, type_ in wanted.items() if name in given]
+        return all(certain) and (not source.open or expected.open)
 
 
 def _conversion(source: Type, expected: Type) -> str | None:
@@ -144,7 +153,10 @@ def _conversion(source: Type, expected: Type) -> str | None:
             return "write timestamp(...)"
         case Scalar("string"), Scalar("duration"):
             return "write duration(...)"
-        case (Scalar("timestamp" | "duration" | "integer" | "number" | "boolean"), (Scalar("string") | EnumOf())):
+        case (
+            Scalar("timestamp" | "duration" | "integer" | "number" | "boolean"),
+            (Scalar("string") | EnumOf()),
+        ):
             return "write string(...)"
     return None
 

@@ -123,9 +123,7 @@ class _Normalisers:
             field.name for field in record.fields if isinstance(resolve(field.type, self._named), OptionalOf)
         )
         converted = tuple(
-            (field.name, convert)
-            for field in record.fields
-            if (convert := self.of(field.type)) is not None
+            (field.name, convert) for field in record.fields if (convert := self.of(field.type)) is not None
         )
         if not optional and not converted:
             return None
