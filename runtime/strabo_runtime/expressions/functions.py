@@ -126,18 +126,21 @@ def _check_use(builder: Builder, node: Call, name_node: Node, name: str, field_t
     if field_type is None or field_type == ANY:
         return
     function = node.function
-    if function in ("sum_by", "avg_by"):
-        allowed = (INTEGER, NUMBER, DURATION) if function == "sum_by" else (INTEGER, NUMBER)
-        if field_type not in allowed:
-            raise builder.error(
-                name_node, f"{function}() needs a number, but `{name}` is {builder.describe(field_type)}", "expression-type",
-                length=len(name) + 2,
-            )  # fmt: skip
+    wanted = None
+    if function == "sum_by" and field_type not in (INTEGER, NUMBER, DURATION):
+        wanted = "a number or a duration"
+    elif function == "avg_by" and field_type not in (INTEGER, NUMBER):
+        wanted = "a number"
     elif scalar_kind(field_type) is None:
+        wanted = "a scalar field"
+    if wanted is not None:
+        kind = builder.describe(field_type)
         raise builder.error(
-            name_node, f"{function}() needs a scalar field, but `{name}` is {builder.describe(field_type)}", "expression-type",
+            name_node,
+            f"{function}() needs {wanted}, but `{name}` is {kind}",
+            "expression-type",
             length=len(name) + 2,
-        )  # fmt: skip
+        )
 
 
 def _key_of(name: str, field_type: Type | None, optional: bool) -> Key:

@@ -128,7 +128,7 @@ class _Loop:
                     raise BudgetExceeded
                 try:
                     if predicate(scope, frame) is decisive:
-                        return decisive
+                        return bool(decisive)
                 except EvaluationError as error:
                     failed = failed or error
             if failed is not None:

@@ -20,7 +20,7 @@ class Variables:
 
     @classmethod
     def of(cls, json: Mapping[str, Json]) -> Variables:
-        """The variables with these stored values. The mapping is copied; the values are shared and must stay as they are."""
+        """The variables with these stored values. The mapping is copied; the values are shared and must not change."""
         return cls(dict(json))
 
     @property

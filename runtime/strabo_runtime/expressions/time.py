@@ -60,7 +60,7 @@ def from_datetime(instant: datetime) -> str:
 
 @lru_cache(maxsize=4096)
 def to_timedelta(text: str) -> timedelta:
-    """The length of an ISO 8601 (`PT30M`) or short (`30m`, `1h30m`) duration. Raises ValueError that says what is wrong."""
+    """The length of an ISO 8601 (`PT30M`) or short (`1h30m`) duration. Raises ValueError that says what is wrong."""
     match = _DURATION.fullmatch(text)
     length: timedelta | None = None
     try:
