@@ -7,6 +7,8 @@ remembered. `step` is pure and total: the same values give the same step, and no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from strabo_runtime.engine.admission import Admitted, admit, stale
 from strabo_runtime.engine.answers import (
     Known,
@@ -125,7 +127,7 @@ def _object(
     known: Known,
     execution: Execution,
     rejection: Rejection,
-    violated: list[Constraint],
+    violated: Sequence[Constraint],
 ) -> Step:
     """Refuse by `before` constraints. What they raise, send or fail is a step of the refused input's own."""
     if not react(execution, violated):

@@ -50,9 +50,8 @@ class _Log:
         self.end += 1
 
     def read(self, sequence: int) -> Entry:
-        return Entry(
-            *_ENTRY.unpack_from(self.packed, (sequence - self.base) * _WIDTH), self.refusals.get(sequence)
-        )
+        key, digest, sender, sent_at = _ENTRY.unpack_from(self.packed, (sequence - self.base) * _WIDTH)
+        return Entry(key, digest, sender, sent_at, self.refusals.get(sequence))
 
 
 class Seen:

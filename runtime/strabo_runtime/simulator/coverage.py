@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from strabo_runtime.engine.inputs import Message, Start
-from strabo_runtime.engine.machine import EventTrigger, Machine, MessageTrigger, Transition
+from strabo_runtime.engine.machine import Constraint, EventTrigger, Machine, MessageTrigger, Transition
 from strabo_runtime.engine.outputs import Step
 
 
@@ -73,6 +73,7 @@ def _checked(machine: Machine, made: Step) -> set[str]:
     if isinstance(made.input, Start):
         message = made.input.message
     cause = "" if message is None else message.type
+    phases: tuple[Mapping[str, tuple[Constraint, ...]], ...]
     if made.verdict == "taken":
         phases = (machine.lookup.before, machine.lookup.after, machine.lookup.always)
     elif made.rejection is not None and made.rejection.by == "constraint":

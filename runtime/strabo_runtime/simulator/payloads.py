@@ -21,6 +21,7 @@ from strabo_runtime.expressions.types import (
 )
 
 _WORDS = ("alpha", "beta", "gamma", "delta", "epsilon")
+_ANYTHING: tuple[Json, ...] = (None, True, 1.5, "text", [1], {"key": "value"})
 _MINUTE = 60_000
 _DEEPEST = 4
 _REMEMBERED = 50
@@ -98,7 +99,7 @@ class Payloads:
             case "object":
                 return {random.choice(_WORDS): random.randint(0, 9)}
             case "any":
-                return random.choice((None, True, 1.5, "text", [1], {"key": "value"}))
+                return random.choice(_ANYTHING)
 
     def _text(self, sender: str, name: str) -> str:
         chance = self._random.random()

@@ -202,7 +202,7 @@ def _differ(wanted: Wanted | None, what: str, found: Json) -> list[Mismatch]:
 
 
 def _differ_unordered(wanted: Wanted, what: str, found: list[str]) -> list[Mismatch]:
-    expected = wanted.value if isinstance(wanted.value, list) else [wanted.value]
+    expected: list[Json] = wanted.value if isinstance(wanted.value, list) else [wanted.value]
     if sorted(map(str, expected)) == sorted(found):
         return []
     return [Mismatch(wanted.span, what, _text(expected), _text(list(found)))]
