@@ -53,5 +53,7 @@ def with_section(protocol: str, section: str) -> str:
     replaced = {match["key"] for match in _TOP_LEVEL_KEY.finditer(section)}
     starts = [(match.start(), match["key"]) for match in _TOP_LEVEL_KEY.finditer(protocol)]
     ends = [start for start, _ in starts[1:]] + [len(protocol)]
-    kept = [protocol[start:end] for (start, key), end in zip(starts, ends, strict=True) if key not in replaced]
+    kept = [
+        protocol[start:end] for (start, key), end in zip(starts, ends, strict=True) if key not in replaced
+    ]
     return "".join(kept).rstrip("\n") + "\n" + section

@@ -151,7 +151,7 @@ class BehaviourCompiler:
             required = self._required_fields(type_)
             if required:
                 self._reporter.error(
-                    "missing-key",
+                    "missing-field",
                     raised.span,
                     f"the event `{name}` needs a payload with {', '.join(f'`{field}`' for field in required)}",
                     expected="`payload: {…}`, where a payload may be given",
@@ -225,7 +225,7 @@ class BehaviourCompiler:
         required = self._required_fields(Reference(name)) if name in self._addressed else []
         if required:
             self._reporter.error(
-                "missing-key",
+                "missing-field",
                 send.span,
                 f"`{name}` needs a payload with {', '.join(f'`{field}`' for field in required)}",
                 expected="`payload: {…}`",
@@ -237,8 +237,8 @@ class BehaviourCompiler:
         return Recipients(
             None if entry.role is None else entry.role.text,
             entry.reach,
-            self._values.template(entry.agents, context),
-            self._values.template(entry.except_, context),
+            self._values.agents(entry.agents, context),
+            self._values.agents(entry.except_, context),
         )
 
     # -- constraints --------------------------------------------------------------------------------------------

@@ -137,6 +137,10 @@ GROUPS: Mapping[str, tuple[Code, ...]] = MappingProxyType(
             Code("expression-too-long", "An expression of too many characters.", "Split it over variables."),
             Code("expression-too-deep", "An expression nested too deep.", "Split it over variables."),
             Code(
+                "template-too-deep", "A value with expressions in it is nested too deep.", "Make it flatter."
+            ),
+            Code("missing-field", "A payload without a field that its type needs.", "Add the field."),
+            Code(
                 "unknown-name",
                 "A name that an expression cannot see here.",
                 "See [what is in scope](expressions.md).",

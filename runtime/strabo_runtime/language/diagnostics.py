@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Severity = Literal["error", "warning"]
+_LONGEST_SHOWN: Final = 160
+"""Characters of a source line that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def one_of(names: Iterable[str]) -> str:
     """The names as a list to choose from."""
     listed = list(names)
     if not listed:
-        return "none is declared"
+        return "a declared name, and there is none"
     shown = ", ".join(f"`{name}`" for name in listed[:20])
     more = f" and {len(listed) - 20} more" if len(listed) > 20 else ""
     return shown if len(listed) == 1 else f"one of {shown}{more}"
@@ -107,13 +109,25 @@ def render(diagnostic: Diagnostic, source: str) -> str:
     ]
     source_lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if source and span.line <= len(source_lines):
-        shown = source_lines[span.line - 1]
+        shown, column = _excerpt(source_lines[span.line - 1], span.column - 1)
         gutter = f"{span.line:>5} | "
         # Tabs are kept in the caret line, so that it stands under the right place however wide a tab is.
-        indent = "".join("\t" if character == "\t" else " " for character in shown[: span.column - 1])
-        lines += [gutter + shown, " " * (len(gutter) - 2) + "| " + indent + "^" * span.length]
+        indent = "".join("\t" if character == "\t" else " " for character in shown[:column])
+        carets = "^" * max(1, min(span.length, len(shown) - column))
+        lines += [gutter + shown, " " * (len(gutter) - 2) + "| " + indent + carets]
     if diagnostic.expected:
         lines.append(f"      expected: {diagnostic.expected}")
     if diagnostic.hint:
         lines.append(f"      hint: {diagnostic.hint}")
     return "\n".join(lines)
+
+
+def _excerpt(line: str, column: int) -> tuple[str, int]:
+    """The line, or of a very long one the part around the column; and the column in it."""
+    if len(line) <= _LONGEST_SHOWN:
+        return line, column
+    start = max(0, column - _LONGEST_SHOWN // 2)
+    part = line[start : start + _LONGEST_SHOWN]
+    before = "…" if start else ""
+    after = "…" if start + _LONGEST_SHOWN < len(line) else ""
+    return before + part + after, column - start + len(before)

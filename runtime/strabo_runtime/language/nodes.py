@@ -159,6 +159,10 @@ class MappingNode:
         """The value of a key, or None where it is absent."""
         return next((value for key, value in self.entries if key.text == name), None)
 
+    def key(self, name: str) -> ScalarNode | None:
+        """A key itself, to point at."""
+        return next((key for key, _ in self.entries if key.text == name), None)
+
     def __iter__(self) -> Iterator[tuple[ScalarNode, Node]]:
         return iter(self.entries)
 

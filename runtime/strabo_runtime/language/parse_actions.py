@@ -43,7 +43,7 @@ LATER_ACTIONS: Final = {
     "bind": "binding agents while an instance runs",
     "unbind": "unbinding agents while an instance runs",
     "replace": "replacing agents while an instance runs",
-    "compensate": "compensation",
+    "compensate": "no step is compensated",
 }
 _LATER_FIELDS: Final = {"for_each": "an action runs once", "into": "registered functions"}
 
@@ -211,9 +211,10 @@ class ActionParser:
             self._reporter.error(
                 "not-supported-yet", key.span, "`to: parent` is not supported yet: child protocols"
             )
-        return self._raise(fields)
+        return self.raise_(fields)
 
-    def _raise(self, fields: Fields) -> RaiseSyntax | None:
+    def raise_(self, fields: Fields) -> RaiseSyntax | None:
+        """`event` and, where its mapping may have one, `payload`."""
         event = self._shape.reference(fields.get("event"), "`event`")
         return None if event is None else RaiseSyntax(event, fields.get("payload"), event.span)
 
@@ -224,17 +225,17 @@ class ActionParser:
         if fields is None:
             return None
         name = self._shape.name(fields.get("name"), "the name of a timer", LABEL)
-        timely = self.exactly_one(fields, ("duration", "at"))
+        self.exactly_one(fields, ("duration", "at"))
         on_timeout = fields.get("on_timeout")
         effect = None if on_timeout is None else self.raised(on_timeout, "`on_timeout`")
-        if name is None or effect is None or not timely:
+        if name is None or effect is None:
             return None
         return StartTimerSyntax(name, fields.get("duration"), fields.get("at"), effect)
 
     def raised(self, node: Node, what: str) -> RaiseSyntax | None:
         """`{event: X, payload: {…}}`."""
         fields = self._shape.fields(node, what, ("event", "payload"), required=("event",))
-        return None if fields is None else self._raise(fields)
+        return None if fields is None else self.raise_(fields)
 
     def _cancel_timer(self, body: Node) -> ActionSyntax | None:
         fields = self._fields(body, "cancel_timer", ("name",), ("name",))
@@ -248,23 +249,22 @@ class ActionParser:
         node = None if fields is None else fields.get(field)
         return None if self._shape.text(node, f"`{field}`") is None else node
 
-    def exactly_one(self, fields: Fields, keys: tuple[str, ...]) -> bool:
-        """Whether exactly one of the keys is given; anything else is reported."""
+    def exactly_one(self, fields: Fields, keys: tuple[str, ...]) -> str | None:
+        """The one of the keys that is given. None, and more than one, are reported; checking goes on with the first."""
         given = [key for key in keys if fields.get(key) is not None]
-        if len(given) == 1:
-            return True
         expected = f"exactly one of {', '.join(f'`{key}`' for key in keys)}"
         if not given:
             self._reporter.error(
                 "missing-key", fields.node.span, f"{fields.what} needs {expected}", expected=expected
             )
+            return None
         for key in given[1:]:
             place = fields.key(key)
             span = fields.node.span if place is None else place.span
             self._reporter.error(
                 "bad-combination", span, f"`{key}` and `{given[0]}` exclude each other", expected=expected
             )
-        return False
+        return given[0]
 
     def timer(self, node: Node | None, what: str) -> TimerDefinition | None:
         """A `timeout` or `deadline`."""
@@ -273,17 +273,17 @@ class ActionParser:
         fields = self._shape.fields(node, what, ("after", "at", "event", "to", "fail"))
         if fields is None:
             return None
-        timely = self.exactly_one(fields, ("after", "at"))
-        effective = self.exactly_one(fields, ("event", "to", "fail"))
-        effect = self._timer_effect(fields) if effective else None
-        if not timely or effect is None:
-            return None
-        return TimerDefinition(fields.get("after"), fields.get("at"), effect, fields.node.span)
+        self.exactly_one(fields, ("after", "at"))
+        kind = self.exactly_one(fields, ("event", "to", "fail"))
+        effect = None if kind is None else self._timer_effect(fields, kind)
+        return TimerDefinition(
+            fields.get("after"), fields.get("at"), effect or FailSyntax(None), fields.node.span
+        )
 
-    def _timer_effect(self, fields: Fields) -> TimerEffectSyntax | None:
-        if fields.get("event") is not None:
-            return self._raise(fields)
-        if fields.get("to") is not None:
+    def _timer_effect(self, fields: Fields, kind: str) -> TimerEffectSyntax | None:
+        if kind == "event":
+            return self.raise_(fields)
+        if kind == "to":
             state = self._shape.reference(fields.get("to"), "`to`")
             return None if state is None else GoToSyntax(state)
         reason = fields.get("fail")

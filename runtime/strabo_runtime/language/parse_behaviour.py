@@ -14,6 +14,7 @@ from strabo_runtime.language.definition import (
     GoToSyntax,
     MessageTriggerSyntax,
     Name,
+    RaiseSyntax,
     RejectSyntax,
     ReminderDefinition,
     SkipSyntax,
@@ -123,7 +124,7 @@ class BehaviourParser:
         if inner is None:
             return None
         every, times = inner.get("every"), self._shape.integer(inner.get("times"), "`times`", 1)
-        return None if every is None or times is None else ReminderDefinition(every, times)
+        return None if every is None else ReminderDefinition(every, times or 1)
 
     def _debt_effect(self, fields: Fields) -> DebtEffectSyntax | None:
         node = fields.get("on_timeout")
@@ -146,10 +147,12 @@ class BehaviourParser:
             )
             return None if word is None else SkipSyntax()
         inner = self._shape.fields(node, "`on_timeout`", ("event", "to"))
-        if inner is None or not self.actions.exactly_one(inner, ("event", "to")):
+        kind = None if inner is None else self.actions.exactly_one(inner, ("event", "to"))
+        if inner is None or kind is None:
             return None
-        if inner.get("event") is not None:
-            return self.actions.raised(node, "`on_timeout`")
+        if kind == "event":
+            event = self._shape.reference(inner.get("event"), "`event`")
+            return None if event is None else RaiseSyntax(event, None, event.span)
         state = self._shape.reference(inner.get("to"), "`to`")
         return None if state is None else GoToSyntax(state)
 
@@ -169,7 +172,7 @@ class BehaviourParser:
             "a transition",
             ("from", "to", "trigger", "condition", "actions", "reenter", "description"),
             required=("from",),
-            unsupported={"compensation": "compensation"},
+            unsupported={"compensation": "no step is compensated"},
         )
         if fields is None:
             return None
@@ -215,9 +218,10 @@ class BehaviourParser:
         )
         if fields is None or any(key.text == "child" for key, _ in fields.node):
             return None
-        if not self.actions.exactly_one(fields, ("message", "event")):
+        kind = self.actions.exactly_one(fields, ("message", "event"))
+        if kind is None:
             return None
-        if fields.get("message") is None:
+        if kind == "event":
             event = self._shape.reference(fields.get("event"), "`event`")
             sender = fields.key("from")
             if sender is not None:
@@ -262,10 +266,10 @@ class BehaviourParser:
         messages = self._shape.references(fields.get("enforced_on"), "`enforced_on`")
         phase = self._shape.choice(fields.get("phase"), "`phase`", _PHASES) or "before"
         on_violation = self._violation(fields.get("on_violation"), phase)
-        if name is None or expression is None:
+        if expression is None:
             return None
         return ConstraintDefinition(
-            name,
+            name or Name("", fields.node.span),
             description if isinstance(description, ScalarNode) else None,
             expression,
             messages,
@@ -285,7 +289,8 @@ class BehaviourParser:
                 case _:
                     return None
         fields = self._shape.fields(node, "`on_violation`", ("event", "payload", "send", "fail"))
-        if fields is None or not self.actions.exactly_one(fields, ("event", "send", "fail")):
+        kind = None if fields is None else self.actions.exactly_one(fields, ("event", "send", "fail"))
+        if fields is None or kind is None:
             return None
         payload = fields.key("payload")
         if payload is not None and fields.get("event") is None:
@@ -295,7 +300,7 @@ class BehaviourParser:
                 "`payload` belongs to `event`",
                 expected="`event: …` beside it",
             )
-        if fields.get("event") is not None:
+        if kind == "event":
             key = fields.key("event")
             if phase == "always" and key is not None:
                 self._reporter.error(
@@ -304,9 +309,9 @@ class BehaviourParser:
                     "a constraint of the phase `always` raises no event, for its step has settled",
                     expected="`reject`, `warn`, `fail` or `send`; or the phase `after`",
                 )
-            return self.actions.raised(node, "`on_violation`")
+            return self.actions.raise_(fields)
         send = fields.get("send")
-        if send is not None:
+        if kind == "send" and send is not None:
             return self.actions.send(send)
         reason = fields.get("fail")
         return None if self._shape.text(reason, "`fail`") is None else FailSyntax(reason)

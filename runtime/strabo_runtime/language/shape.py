@@ -59,7 +59,7 @@ class Fields:
 
     def key(self, name: str) -> ScalarNode | None:
         """The key itself, to point at."""
-        return next((key for key, _ in self.node if key.text == name), None)
+        return self.node.key(name)
 
     def has(self, key: str) -> bool:
         """Whether the key is written at all."""

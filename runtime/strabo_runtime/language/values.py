@@ -10,9 +10,9 @@ from strabo_runtime.expressions import (
     ExpressionErrors,
     Template,
 )
-from strabo_runtime.expressions.types import Json, Type
+from strabo_runtime.expressions.types import STRING, Json, ListOf, Type
 from strabo_runtime.language.diagnostics import Reporter
-from strabo_runtime.language.nodes import Fragment, ScalarNode, Value, node_at
+from strabo_runtime.language.nodes import Fragment, MappingNode, ScalarNode, Value, node_at
 
 
 class Values:
@@ -47,10 +47,21 @@ class Values:
             return self._environment.template(value.json, context, expect=expect)
         except ExpressionErrors as errors:
             for path, error in errors.errors:
-                self._report(node_at(value, path), error)
+                self._report(_place(value, path, error), error)
         except ExpressionError as error:
             self._report(value, error)
         return None
+
+    def agents(self, value: Value | None, context: Context | None) -> Template | None:
+        """An id, or a list of ids. What is untyped may turn out to be either, so the template expects neither."""
+        template = self.template(value, context)
+        if template is None or value is None or context is None:
+            return template
+        try:
+            self._environment.template(value.json, context, expect=STRING)
+        except ExpressionErrors:
+            return template if self.template(value, context, ListOf(STRING)) is not None else None
+        return template
 
     def constant(self, value: Json, expect: Type | None = None) -> Template:
         """A template for a value that the file leaves out; the caller vouches for it."""
@@ -64,3 +75,12 @@ class Values:
                 else place.span
             )
             self._reporter.error(found.code, span, found.message, hint=found.hint)
+
+
+def _place(value: Value, path: tuple[str | int, ...], error: ExpressionError) -> Value:
+    """Where an error inside a nested value belongs: to a key that names no field, else to what the key holds."""
+    holder = node_at(value, path[:-1])
+    # An expression begins behind its `$`: at offset 0 it is the key that names no field.
+    if path and error.code == "unknown-field" and error.offset == 0 and isinstance(holder, MappingNode):
+        return holder.key(str(path[-1])) or holder
+    return node_at(value, path)

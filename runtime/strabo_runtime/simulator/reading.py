@@ -195,7 +195,7 @@ class _Reader:
         try:
             by = parse_duration(text)
         except ValueError as error:
-            self._reporter.error("bad-duration", value.span, str(error), expected="a duration such as PT30M")
+            self._reporter.error("expression-value", value.span, str(error), expected="a duration such as PT30M")
             return None
         if by < 0:
             self._reporter.error(
