@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain, count
 
 from google.protobuf import (
     descriptor_pb2,
@@ -129,9 +130,8 @@ class Descriptors:
     def _named_message(self, record: Record, name: str) -> str:
         """A name for a new message; a number follows where it is taken."""
         taken = set(self._messages.values())
-        unique = next(
-            each for each in (name, *(f"{name}{number}" for number in range(2, 10_000))) if each not in taken
-        )
+        numbered = (f"{name}{number}" for number in count(2))
+        unique = next(each for each in chain([name], numbered) if each not in taken)
         self._messages[record] = unique
         return unique
 
