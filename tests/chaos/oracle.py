@@ -1,4 +1,4 @@
-"""Did everything take effect once and in order? Decided from the topics alone, by taking every input again, one by one."""
+"""Did everything take effect once and in order? Decided from the topics alone: each input is taken again, one by one."""
 
 from __future__ import annotations
 
@@ -102,6 +102,10 @@ def _replay(
         where = f"step {stored.revision} of {stored.instance_id} ({stored.verdict})"
         machine = machines.get(stored.definition_hash)
         before = instances.get(stored.instance_id)
+        if before is None and stored.rejection is not None:
+            # Refused before there was anything to take it: nothing comes of it but the answer.
+            report.refused += 1
+            continue
         if machine is None:
             report.problems.append(f"{where} has no definition")
             continue
@@ -112,9 +116,6 @@ def _replay(
             due = next_due(before)
             if due is not None and due[1] < received[stored.partition, stored.offset]:
                 report.problems.append(f"{where} overtook the timer {due[0]}, which was due before it")
-        if before is None and stored.rejection is not None:
-            report.refused += 1
-            continue
         again = step(machine, before, recorded.input)
         report.problems += [f"{where} replays otherwise: {one}" for one in journal.differences(again, stored)]
         report.refused += again.verdict == "rejected"
