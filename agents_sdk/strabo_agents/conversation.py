@@ -42,7 +42,7 @@ class Conversation:
 
     @property
     def deadline(self) -> datetime | None:
-        """When the instance's `deadline` falls due, where the message tells it."""
+        """Until when an answer can be of use: the end of what is expected, of the state or of the instance."""
         return self.message.deadline
 
     @overload

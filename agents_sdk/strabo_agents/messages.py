@@ -100,7 +100,8 @@ class Outcome:
 class Origin:
     """What a handler may know of the message in its hands.
 
-    `reminder_of` is the id of the message that this one repeats; `deadline` is the instance's, where it has one.
+    `reminder_of` is the id of the message that this one repeats; `deadline` is until when an answer can be of use,
+    None where nothing limits it.
     """
 
     message_id: str

@@ -125,7 +125,7 @@ class Runner:
         consumer = self._consumer(store, routes.topics)
         intake = Intake(
             consumer,
-            routes.topics,
+            routes,
             self._agent_id,
             processor.process,
             report_gap=lambda gap: self._report_gap(gap, transport, post),

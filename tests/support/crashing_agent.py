@@ -1,6 +1,6 @@
-"""An agent process that kills itself with SIGKILL at a crash point: `python -m tests.support.crashing_agent POINT NUMBER`.
+"""An agent process that kills itself with SIGKILL at a crash point.
 
-It dies when it reaches POINT for the NUMBER-th time (0: never). Each run of its handler gives another cost, so that
+`python -m tests.support.crashing_agent POINT NUMBER`: it dies when it reaches POINT for the NUMBER-th time (0: never). Each run of its handler gives another cost, so that
 two runs of one handler that both took effect would show.
 """
 

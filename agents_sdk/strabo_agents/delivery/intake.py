@@ -24,10 +24,14 @@ from aiokafka.errors import (
     UnknownMemberIdError,
 )
 from strabo_avro import headers
+from strabo_avro.codec import decode
+from strabo_avro.errors import Undecodable
+from strabo_avro.records import Envelope
 
 from strabo_agents.delivery.crash_points import Checkpoint, pass_by
 from strabo_agents.delivery.lanes import Lanes
 from strabo_agents.delivery.offsets import Offsets
+from strabo_agents.delivery.routing import Routes
 from strabo_agents.messages import Incoming
 
 POLL_MS = 100
@@ -64,7 +68,7 @@ class Intake:
     def __init__(
         self,
         consumer: AIOKafkaConsumer,
-        topics: Sequence[str],
+        routes: Routes,
         agent_id: str,
         process: Callable[[Incoming], Awaitable[None]],
         *,
@@ -75,7 +79,8 @@ class Intake:
         checkpoint: Checkpoint = pass_by,
     ) -> None:
         self._consumer = consumer
-        self._topics = topics
+        self._topics = routes.topics
+        self._replies = routes.replies
         self._agent_id = agent_id
         self._process = process
         self._report_gap = report_gap
@@ -208,7 +213,16 @@ class Intake:
             incoming = Incoming(
                 record.topic, record.partition, record.offset, record.key, record.value, tuple(record.headers)
             )
-            self._lanes.put(record.key, _Held(incoming, offsets))
+            self._lanes.put(self._lane_of(incoming), _Held(incoming, offsets))
+
+    def _lane_of(self, record: Incoming) -> bytes | None:
+        """The instance that the record belongs to: role topics have it as key, replies have their recipient there."""
+        if record.topic != self._replies:
+            return record.key
+        try:
+            return decode(record.value, Envelope).instance_id.encode()
+        except Undecodable:
+            return record.key
 
     async def _handle(self, held: _Held) -> None:
         await self._process(held.record)

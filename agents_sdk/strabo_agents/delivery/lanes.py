@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 ItemT = TypeVar("ItemT")
 
@@ -47,6 +47,14 @@ class Lanes(Generic[ItemT]):
             self.pending -= len(waiting) - len(kept)
             waiting.clear()
             waiting.extend(kept)
+
+    async def idle(self) -> None:
+        """Return once nothing is in hand; raises the `failure`."""
+        while self._tasks and not self.failure.done():
+            waited: set[asyncio.Future[Any]] = {*self._tasks, self.failure}
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        if self.failure.done():
+            raise self.failure.result()
 
     async def close(self, patience: float) -> bool:
         """Begin nothing more, give what runs `patience` seconds, then cancel it; True when all ended by itself."""

@@ -25,18 +25,18 @@ class Routes:
     """The handlers of an agent's roles, found by topic and envelope."""
 
     def __init__(self, names: Names, agent_id: str, roles: Sequence[Role]) -> None:
-        self._replies = names.replies
+        self.replies = names.replies
         self._by_topic = {names.role(role.protocol, role.name): role for role in roles}
         self._by_sender = [(f"{agent_id}/{role.name}:", role) for role in roles]
 
     @property
     def topics(self) -> tuple[str, ...]:
         """What the agent reads."""
-        return (*self._by_topic, self._replies)
+        return (*self._by_topic, self.replies)
 
     def find(self, topic: str, envelope: Envelope) -> Route | None:
         """The handler for a record of `topic`; None where the agent has none for it."""
-        if topic == self._replies:
+        if topic == self.replies:
             return self._refusal(envelope)
         role = self._by_topic.get(topic)
         handler = None if role is None else role.handlers.get(envelope.type)
