@@ -107,9 +107,11 @@ def _checked_payload(kind: MessageType, message: Message) -> Json | Rejection:
     errors = kind.validator.errors(message.payload)
     if errors:
         return Rejection("schema", f"the payload of {kind.name} is not valid: {'; '.join(errors)}")
-    for what, time in (("sent", message.sent_at), ("received", message.received_at)):
-        if not 0 <= time <= LATEST_TIME:
-            return Rejection("schema", f"{kind.name} was {what} at {time}, which is no time in milliseconds")
+    if not (0 <= message.sent_at <= LATEST_TIME and 0 <= message.received_at <= LATEST_TIME):
+        times = f"{message.sent_at} and received at {message.received_at}"
+        return Rejection(
+            "schema", f"{kind.name} was sent at {times}, which are not both times in milliseconds"
+        )
     return kind.validator.normal(message.payload)
 
 

@@ -61,10 +61,12 @@ def change_list(before: Instance | None, after: Instance, variables: Sequence[Ch
         changes.append(("deliveries", [cast("Json", gone), cast("Json", new)]))
     if after.quorum_lost is not before.quorum_lost:
         changes.append(("quorum_lost", list(after.quorum_lost)))
-    for field in _MAPS:
-        value = getattr(after, field)
-        if value is not getattr(before, field):
-            changes.append((field, dict(value)))
+    if after.turns is not before.turns:
+        changes.append(("turns", dict(after.turns)))
+    if after.last_deliveries is not before.last_deliveries:
+        changes.append(("last_deliveries", dict(after.last_deliveries)))
+    if after.labels is not before.labels:
+        changes.append(("labels", dict(after.labels)))
     if after.status != before.status:
         changes += [("status", after.status), ("error", after.error), ("result", after.result)]
     return tuple(changes)

@@ -10,6 +10,7 @@ from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.window import Seen
 from strabo_runtime.expressions import MessageFacts, Variables
 from strabo_runtime.expressions.types import Json
+from strabo_runtime.frozen import quick_init
 
 Status = Literal["running", "success", "failure"]
 Change: TypeAlias = tuple[str, Json]
@@ -59,6 +60,7 @@ class Incident:
     reason: str
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Instance:
     """`revision` counts taken steps; `now` is the last step's; times are milliseconds since the epoch.

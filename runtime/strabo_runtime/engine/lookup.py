@@ -23,7 +23,8 @@ class Lookup:
 
     `before`, `after` and `always` map the message type that began a step (or NO_MESSAGE) to the constraints
     to check. `speaks_for` names the engine role that sends a type; `inward` holds, for types addressed to
-    engine roles alone, their recipients. `reminded` are the roles that an `expects` may remind.
+    engine roles alone, their recipients. `from_roles` holds, by transition and message type, the roles that
+    its triggers are limited to. `reminded` are the roles that an `expects` may remind.
     `reads_starting` is false where no expression reads the starting message after the start, so that
     instances need not keep it.
     """
@@ -34,6 +35,7 @@ class Lookup:
     engine_roles: frozenset[str]
     speaks_for: Mapping[str, str]
     inward: Mapping[str, Agents]
+    from_roles: Mapping[tuple[int, str | None], frozenset[str]]
     reminded: frozenset[str]
     nobody_owes: Mapping[str, Agents]
     reads_starting: bool
@@ -56,6 +58,7 @@ def build_lookup(machine: Machine) -> Lookup:
             for kind in machine.messages.values()
             if all(addressee.role in engine_roles for addressee in kind.to)
         },
+        from_roles=_from_roles(machine),
         reminded=frozenset(
             expectation.role
             for state in machine.states.values()
@@ -75,6 +78,20 @@ def _by_message(machine: Machine, phase: Phase) -> dict[str, tuple[Constraint, .
             if constraint.phase == phase and (not constraint.messages or key in constraint.messages)
         )
         for key in (NO_MESSAGE, *machine.messages)
+    }
+
+
+def _from_roles(machine: Machine) -> dict[tuple[int, str | None], frozenset[str]]:
+    roles: dict[tuple[int, str | None], set[str | None]] = {}
+    for transition in machine.transitions:
+        for trigger in transition.triggers:
+            message = getattr(trigger, "message", None)
+            if message is not None:
+                roles.setdefault((transition.index, message), set()).add(getattr(trigger, "role", None))
+    return {
+        place: frozenset(role for role in named if role is not None)
+        for place, named in roles.items()
+        if None not in named
     }
 
 

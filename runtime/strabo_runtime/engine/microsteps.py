@@ -6,7 +6,7 @@ from strabo_runtime.engine.actions import perform
 from strabo_runtime.engine.constraints import check_after
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.execution import Execution
-from strabo_runtime.engine.machine import QUORUM_LOST, MessageTrigger, Transition
+from strabo_runtime.engine.machine import QUORUM_LOST, Transition
 from strabo_runtime.engine.outputs import MicroStep
 from strabo_runtime.engine.timers import TIMEOUT, arm, debts_of
 from strabo_runtime.expressions import EvaluationError
@@ -15,8 +15,9 @@ from strabo_runtime.expressions.types import Json
 
 def find(execution: Execution, key: str | None, role: str | None = None) -> Transition | None:
     """The transition that is taken for this trigger in the present state: the first whose role and condition hold."""
+    from_roles = execution.lookup.from_roles
     for transition in execution.machine.table.get((execution.state, key), ()):
-        if role is not None and not _from_role(transition, key, role):
+        if from_roles and role is not None and role not in from_roles.get((transition.index, key), (role,)):
             continue
         if transition.condition is None:
             return transition
@@ -28,13 +29,6 @@ def find(execution: Execution, key: str | None, role: str | None = None) -> Tran
                 f"in state {execution.state}, the condition of transition {transition.index + 1}: {error}"
             ) from None
     return None
-
-
-def _from_role(transition: Transition, message: str | None, role: str) -> bool:
-    return any(
-        isinstance(trigger, MessageTrigger) and trigger.message == message and trigger.role in (None, role)
-        for trigger in transition.triggers
-    )
 
 
 def take(execution: Execution, transition: Transition, trigger: str | None) -> None:

@@ -9,12 +9,14 @@ from strabo_runtime.engine.inputs import Agents, Input
 from strabo_runtime.engine.instance import Change, Instance
 from strabo_runtime.engine.rejection import RefusedBy, Rejection
 from strabo_runtime.expressions.types import Json
+from strabo_runtime.frozen import quick_init
 
 __all__ = ["Delivery", "MicroStep", "Outcome", "Output", "RefusedBy", "Rejection", "Reply", "Step", "Verdict"]
 
 Verdict = Literal["taken", "duplicate", "ignored", "deferred", "rejected", "failed"]
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """One record on a role's topic: a message for `to`, agents of `role`.
@@ -34,6 +36,7 @@ class Delivery:
     reminder_of: str | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer to the sender of one input, on the replies topic.
@@ -65,6 +68,7 @@ class Outcome:
 Output: TypeAlias = Delivery | Reply | Outcome
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class MicroStep:
     """One move inside a step: which transition (its index; None for a timer's `to`), from where, to where,
@@ -81,6 +85,7 @@ class MicroStep:
     logs: tuple[str, ...] = ()
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Step:
     """The whole effect of one input.

@@ -57,13 +57,16 @@ class _Log:
 class Seen:
     """The remembered inputs, oldest first."""
 
-    __slots__ = ("_first", "_last", "_log", "forgotten")
+    __slots__ = ("_first", "_last", "_log", "_newest", "forgotten")
 
-    def __init__(self, log: _Log, first: int, last: int, forgotten: Mapping[int, int]) -> None:
+    def __init__(
+        self, log: _Log, first: int, last: int, forgotten: Mapping[int, int], newest: Entry | None = None
+    ) -> None:
         self._log = log
         self._first = first
         self._last = last
         self.forgotten = forgotten
+        self._newest = newest
 
     @classmethod
     def empty(cls) -> Seen:
@@ -90,7 +93,10 @@ class Seen:
         log = self._log
         if log.end != self._last or key in log.index or log.end - log.base >= 2 * CAPACITY:
             log = self._copy()
-        log.append(Entry(key, digest, sender, max(-_LIMIT, min(_LIMIT, sent_at)), refusal))
+        if not -_LIMIT <= sent_at <= _LIMIT:
+            sent_at = _LIMIT if sent_at > 0 else -_LIMIT
+        entry = Entry(key, digest, sender, sent_at, refusal)
+        log.append(entry)
         first, forgotten = self._first, self.forgotten
         if log.end - first > CAPACITY:
             oldest = log.read(first)
@@ -98,20 +104,24 @@ class Seen:
             if known is None or known < oldest.sent_at:
                 forgotten = {**forgotten, oldest.sender: oldest.sent_at}
             first += 1
-        return Seen(log, first, log.end, forgotten)
+        return Seen(log, first, log.end, forgotten, entry)
 
     def newest(self) -> Entry:
         """The input remembered last; there must be one."""
-        return self._log.read(self._last - 1)
+        return self._newest or self._log.read(self._last - 1)
 
     def entries(self) -> tuple[Entry, ...]:
         """What is remembered, oldest first."""
         return tuple(self._log.read(sequence) for sequence in range(self._first, self._last))
 
     def _copy(self) -> _Log:
-        log = _Log(self._first)
-        for entry in self.entries():
-            log.append(entry)
+        """A log of its own, with this stretch alone."""
+        shared, first, last = self._log, self._first, self._last
+        log = _Log(first)
+        log.end = last
+        log.packed = shared.packed[(first - shared.base) * _WIDTH : (last - shared.base) * _WIDTH]
+        log.index = {key: place for key, place in shared.index.items() if first <= place < last}
+        log.refusals = {place: refusal for place, refusal in shared.refusals.items() if first <= place < last}
         return log
 
     def __eq__(self, other: object) -> bool:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from strabo_runtime.expressions.types import Json
+from strabo_runtime.frozen import quick_init
 
 Agents: TypeAlias = tuple[str, ...]
 """Agent ids, in binding order."""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
     """An accepted or starting message. Times are milliseconds since the epoch; `sender` is `message.from`."""
@@ -35,6 +37,7 @@ class EventFacts:
     payload: Json
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class InstanceFacts:
     """The instance that the step belongs to. `started_at` is in milliseconds since the epoch; `steps` counts steps."""
