@@ -10,12 +10,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from strabo_broker.errors import BrokerError, DataDirUnwritable, StartError
+from strabo_broker.errors import BrokerError, PortFileUnwritable, StartError
 from strabo_broker.server import Broker
 from strabo_broker.settings import LOOPBACK, BrokerSettings
 
+_DEFAULTS = BrokerSettings()
 _FAILED = 1
 _BAD_USE = 2
+_LONGEST_INTERVAL_MS = 86_400_000
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -39,6 +41,13 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         default="process",
         help="what acknowledged records survive: the death of the process, or also a power failure (slower)",
     )
+    parser.add_argument(
+        "--maintenance-interval-ms",
+        type=_interval,
+        default=_DEFAULTS.maintenance_interval_ms,
+        metavar="MS",
+        help="how often retention and compaction run (default: %(default)s)",
+    )
     return parser.parse_args(given)
 
 
@@ -47,6 +56,15 @@ def _port(text: str) -> int:
     if not 0 <= port <= 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port: a number from 0 to 65535")
     return port
+
+
+def _interval(text: str) -> int:
+    interval = int(text) if text.isdecimal() else 0
+    if not 0 < interval <= _LONGEST_INTERVAL_MS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no interval: a number from 1 to {_LONGEST_INTERVAL_MS}"
+        )
+    return interval
 
 
 async def _run(arguments: argparse.Namespace) -> None:
@@ -58,6 +76,7 @@ async def _run(arguments: argparse.Namespace) -> None:
             allow_remote=arguments.allow_remote,
             advertised_host=arguments.advertised_host,
             durability=arguments.durability,
+            maintenance_interval_ms=arguments.maintenance_interval_ms,
         )
     )
     stopped = asyncio.Event()
@@ -78,16 +97,20 @@ async def _run(arguments: argparse.Namespace) -> None:
 
 
 def _announce(broker: Broker, arguments: argparse.Namespace) -> None:
+    if arguments.port_file is not None:
+        _write_port(arguments.port_file, broker.bootstrap.rpartition(":")[2])
     kept = arguments.data_dir or "a temporary folder"
     sys.stdout.write(f"development broker listening at {broker.bootstrap}, log in {kept}\n")
     sys.stdout.flush()
-    if arguments.port_file is not None:
-        try:
-            arguments.port_file.write_text(f"{broker.bootstrap.rpartition(':')[2]}\n")
-        except OSError as error:
-            raise DataDirUnwritable(
-                f"the port file {arguments.port_file} cannot be written: {error.strerror}"
-            ) from None
+
+
+def _write_port(path: Path, port: str) -> None:
+    whole = path.with_name(f"{path.name}.new")
+    try:
+        whole.write_text(f"{port}\n")
+        whole.replace(path)  # who waits for the file never sees half of it
+    except OSError as error:
+        raise PortFileUnwritable(f"the port file {path} cannot be written: {error.strerror}") from None
 
 
 def main(given: Sequence[str] | None = None) -> int:

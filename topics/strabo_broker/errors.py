@@ -51,6 +51,10 @@ class DataDirUnreadable(StartError):
     """The data folder holds something other than a log that this version can read."""
 
 
+class PortFileUnwritable(StartError):
+    """The file that was to tell the port cannot be written."""
+
+
 class StorageFailed(BrokerError):
     """The log could not be written; the broker stops rather than acknowledge what it may lose."""
 

@@ -213,7 +213,10 @@ class Group:
         for member in self.members.values():
             member.assignment = b""
             if member.syncing is not None and not member.syncing.done():
+                # It could send no heartbeat while it waited, so its session begins anew.
+                member.expires = now + member.session_timeout
                 member.syncing.set_exception(Refusal(ErrorCode.REBALANCE_IN_PROGRESS))
+            member.syncing = None
         self.join_deadline = now + max(
             (each.rebalance_timeout for each in self.members.values()), default=0.0
         )
