@@ -14,6 +14,8 @@ from strabo_runtime.language.diagnostics import Span
 Style = Literal["plain", "single", "double", "literal", "folded"]
 
 _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
+_WHITE_ESCAPES = "tnvfr \tN_LP"
+"""What follows a backslash that stands for white space."""
 
 
 class SourceText:
@@ -80,32 +82,39 @@ class ScalarNode:
             at += 1
         elif self.style in ("literal", "folded"):
             at = source.index("\n", at) + 1
+        double = self.style == "double"
         places: list[int] = []
         for character in self.text:
-            if self.style == "double":
+            if double:
                 at = _skip_line_continuations(source, at)
-                if source[at : at + 1] == "\\":
-                    places.append(at)
-                    at += _ESCAPE_LENGTHS.get(source[at + 1], 2)
-                    continue
-            if character.isspace():
+            if character.isspace() and source[at : at + 1] != "\\":
                 places.append(min(at, len(source) - 1))
-                if source[at : at + 1] == character:
-                    at += 1
+                at += source[at : at + 1] == character
                 continue
-            while at < self.end and source[at] != character and source[at].isspace():
-                at += 1
-                if self.style == "double":
-                    at = _skip_line_continuations(source, at)
-            if self.style == "double" and source[at : at + 1] == "\\":
+            if not character.isspace():
+                at = _skip_white_space(source, at, self.end, double=double)
+            if double and source[at : at + 1] == "\\":
                 places.append(at)
                 at += _ESCAPE_LENGTHS.get(source[at + 1], 2)
-                continue
-            if source[at : at + 1] != character:
+            elif source[at : at + 1] == character:
+                places.append(at)
+                at += 2 if self.style == "single" and character == "'" else 1
+            else:
                 return []
-            places.append(at)
-            at += 2 if self.style == "single" and character == "'" else 1
         return places
+
+
+def _skip_white_space(source: str, at: int, end: int, *, double: bool) -> int:
+    while at < end:
+        if source[at].isspace():
+            at += 1
+        elif double and source[at] == "\\" and source[at + 1] in _WHITE_ESCAPES:
+            at += 2
+        else:
+            break
+        if double:
+            at = _skip_line_continuations(source, at)
+    return at
 
 
 def _skip_line_continuations(source: str, at: int) -> int:

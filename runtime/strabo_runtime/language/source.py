@@ -42,6 +42,7 @@ _STYLES: dict[str | None, Style] = {
     ">": "folded",
 }
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")}
+_PROPERTY = re.compile(r"\S+\s*")
 _STRING_TAG = "tag:yaml.org,2002:str"
 
 # YAML 1.2.2, section 10.3.2.
@@ -232,9 +233,10 @@ class _Composer:
         tag = None if event.tag is None else str(event.tag)
         self._check_tag(tag, start, end)
         style = _STYLES[event.style]
-        if tag is not None:
-            # The value stands behind its tag; positions inside it are taken from where it really begins.
-            start = self._origin.text.find(" ", start, end) + 1 or start
+        # An anchor or a tag stands before the value; positions are taken from where the value itself begins.
+        while start < end and self._origin.text[start] in "&!":
+            properties = _PROPERTY.match(self._origin.text, start)
+            start = properties.end() if properties is not None else end
         value: str | int | float | bool | None = event.value
         if style == "plain" and tag not in (_STRING_TAG, "!"):
             value = self._resolve(event.value, start, end)
