@@ -19,7 +19,7 @@ from strabo_avro.records import (
 )
 from strabo_runtime import journal
 from strabo_runtime.engine import Instance, Machine, apply_changes, encode_instance, next_due, step
-from strabo_runtime.engine.inputs import TimerDue
+from strabo_runtime.engine.inputs import Input, TimerDue
 from strabo_runtime.language import load
 from strabo_topics.settings import KafkaSettings
 
@@ -37,6 +37,7 @@ class Report:
     refused: int = 0
     dead_letters: int = 0
     instances: dict[str, Instance] = field(default_factory=dict)
+    taken: list[tuple[str, Input]] = field(default_factory=list)
 
 
 async def examine(settings: KafkaSettings) -> Report:
@@ -119,6 +120,8 @@ def _replay(
         again = step(machine, before, recorded.input)
         report.problems += [f"{where} replays otherwise: {one}" for one in journal.differences(again, stored)]
         report.refused += again.verdict == "rejected"
+        if again.verdict == "taken":
+            report.taken.append((stored.instance_id, recorded.input))
         if again.after is not None:
             over = before is not None and before.status != "running"
             if again.verdict == "taken" and apply_changes(machine, before, recorded.changes) != again.after:

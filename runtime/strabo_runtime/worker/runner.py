@@ -16,7 +16,7 @@ from strabo_runtime.engine.identity import reply_id
 from strabo_runtime.engine.inputs import Input, Message, Start
 from strabo_runtime.engine.outputs import Rejection, Reply
 from strabo_runtime.worker import publishing
-from strabo_runtime.worker.binding import bind
+from strabo_runtime.worker.binding import Binding, bind
 from strabo_runtime.worker.catalogue import Unstartable
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.holdings import Held, Holdings
@@ -60,6 +60,7 @@ class Runner:
         self.holdings = holdings
         self._around = surroundings
         self._names = surroundings.settings.names
+        self._found: dict[int, Binding | Rejection] = {}
         self._barrier: tuple[int, int] | None = None
         self._skipped = False
 
@@ -84,6 +85,7 @@ class Runner:
 
     def lacks(self, requests: Sequence[Request | Misfit]) -> bool:
         """Whether a start among these would be refused only because protocols or agents are not known yet."""
+        self._found.clear()
         return any(
             isinstance(request, Request) and request.is_start and self._lacks(request) for request in requests
         )
@@ -182,7 +184,10 @@ class Runner:
             text = "this worker holds as many live instances as it may: start again later, or add workers"
             found, answer = machine, Rejection("overloaded", text)
         else:
-            binding = bind(machine, request, now, self._around.directory)
+            # `lacks` asked already, unless it found that more had to be read first.
+            binding = self._found.pop(request.record.offset, None) or bind(
+                machine, request, now, self._around.directory
+            )
             if not isinstance(binding, Rejection):
                 started = step(machine, None, request.start(now, binding.agents))
                 if started.verdict == "taken":
@@ -204,7 +209,10 @@ class Runner:
         if isinstance(machine, Unstartable):
             return machine.unknown
         binding = bind(machine, request, self._around.clock.now(), self._around.directory)
-        return not isinstance(binding, Rejection) and binding.short
+        if isinstance(binding, Binding) and binding.short:
+            return True
+        self._found[request.record.offset] = binding
+        return False
 
     # -- timers -------------------------------------------------------------------------------------------------------
 
