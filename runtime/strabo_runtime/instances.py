@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
-
 from strabo_avro.records import InstanceState
+from strabo_topics.definitions import read_definitions
+from strabo_topics.settings import KafkaSettings
+
 from strabo_runtime.engine import Instance, Machine, decode_instance
 from strabo_runtime.engine.errors import EngineError
 from strabo_runtime.errors import NotFound
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.history import find_instance, live_instances
 from strabo_runtime.language import load
-from strabo_topics.definitions import read_definitions
-from strabo_topics.settings import KafkaSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ async def find_all(settings: KafkaSettings) -> list[Found]:
     Raises:
         BrokerUnreachable: Kafka does not answer.
     """
-    found = [_found(state) async for state in live_instances(settings)]
+    found = [_found(state) for state in await live_instances(settings)]
     return sorted(found, key=lambda item: (-item.updated_at, item.id))
 
 
@@ -60,7 +60,9 @@ async def find_one(settings: KafkaSettings, instance_id: str) -> Found:
     """
     state = await find_instance(settings, instance_id)
     if state is None:
-        raise NotFound(f"no instance {instance_id!r} in namespace {settings.namespace}; see: strabo instances list")
+        raise NotFound(
+            f"no instance {instance_id!r} in namespace {settings.namespace}; see: strabo instances list"
+        )
     return _found(state, await machine_of(settings, state.protocol, state.definition_hash))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 from collections.abc import Iterator
@@ -55,8 +56,20 @@ def python_models(machine: Machine, named: NamedTypes) -> str:
     ]
     imports += ["", f"from pydantic import {', '.join(pydantic_names)}", ""]
     title = f'"""The payloads of {machine.name} {machine.version}, as `strabo models` writes them."""'
-    rebuild = [f"{name}.model_rebuild()" for name in re.findall(r"^class (\w+)\(", text, re.MULTILINE)]
-    return "\n".join([title, "", *imports, "", text.strip("\n"), "", "", *rebuild]) + "\n"
+    rebuild = [f"{name}.model_rebuild()" for name in _with_forward_references(text)]
+    return (
+        "\n".join([title, "", *imports, "", text.strip("\n"), *(["", "", *rebuild] if rebuild else [])])
+        + "\n"
+    )
+
+
+def _with_forward_references(text: str) -> Iterator[str]:
+    """The classes that name one which stands below them: pydantic completes those when they are told to."""
+    classes = re.split(r"^class (\w+)\(", text, flags=re.MULTILINE)[1:]
+    names, bodies = classes[::2], classes[1::2]
+    for place, (name, body) in enumerate(zip(names, bodies, strict=True)):
+        if any(re.search(rf"\b{later}\b", body) for later in names[place:]):
+            yield name
 
 
 def _body(machine: Machine, named: NamedTypes) -> Iterator[str]:
@@ -105,7 +118,7 @@ def _annotation(type_: Type, nested_name: str) -> str:
         case Scalar(name):
             return _SCALARS[name]
         case EnumOf(values):
-            return f"Literal[{', '.join(repr(value) for value in values)}]"
+            return f"Literal[{', '.join(json.dumps(value, ensure_ascii=False) for value in values)}]"
         case ListOf(item):
             return f"list[{_annotation(item, nested_name)}]"
         case MapOf(value):

@@ -54,22 +54,16 @@ class ReplayReport:
 
 
 async def replay_instance(
-    settings: KafkaSettings,
-    instance_id: str,
-    *,
-    at: int | None = None,
-    records: Sequence[StepRecord] | None = None,
+    settings: KafkaSettings, instance_id: str, *, at: int | None = None
 ) -> ReplayReport:
-    """Replay an instance up to revision `at` (None: to its end).
-
-    Its history is read, unless `records` holds it already.
+    """Replay an instance from its history, up to revision `at` (None: to its end).
 
     Raises:
         NotFound: there is no such instance.
         NotReplayable: its definition is not published here.
         BrokerUnreachable: Kafka does not answer.
     """
-    recorded = list(records) if records is not None else await steps_of(settings, instance_id)
+    recorded = await steps_of(settings, instance_id)
     if not recorded:
         raise NotFound(f"no instance {instance_id!r} has a history in namespace {settings.namespace}")
     machine = await _machine(settings, recorded[0])

@@ -16,7 +16,8 @@ class StepView:
     """What one step was. Times are milliseconds since the epoch, UTC.
 
     `name` is the message's type, or what fell due; `sender` who sent it, empty for a timer; `sent_at` None for a timer.
-    `path` is every state that it went through, the first being where it began; `effect` says what came of it. `ends` is true when the instance is over after it.
+    `path` is every state that it went through, the first being where it began; `effect` says what came of it.
+    `ends` is true when the instance is over after it.
     """
 
     instance_id: str
@@ -76,7 +77,7 @@ def _input(step: journal.RecordedStep) -> tuple[str, str, int | None]:
     if isinstance(taken, Message):
         return (taken.type, taken.sender, taken.sent_at)
     assert isinstance(taken, TimerDue)
-    return (taken.key, "", None)
+    return (taken.key.removeprefix("timer:"), "", None)
 
 
 def _path(stored: StepRecord) -> tuple[str, ...]:
@@ -84,8 +85,8 @@ def _path(stored: StepRecord) -> tuple[str, ...]:
     path = [stored.state_before] if stored.state_before else []
     for move in stored.transition.split("; ") if stored.transition else []:
         source, _, target = move.rpartition(": ")[2].partition(" -> ")
-        path += [state for state in (source, target) if state and (not path or path[-1] != state)]
-    return tuple(path)
+        path += [source, target]
+    return tuple(state for state, before in zip(path, ["", *path], strict=False) if state and state != before)
 
 
 def _effect(step: journal.RecordedStep, outcome: dict[str, object] | None) -> str:

@@ -20,6 +20,8 @@ File = Annotated[Path, typer.Argument(help="A protocol file (YAML).", show_defau
 Files = Annotated[list[Path], typer.Argument(help="Protocol files (YAML).", show_default=False)]
 Target = Annotated[Path | None, typer.Option("--to", help="Write to this file instead of the terminal.")]
 
+SCENARIO_SUFFIXES = (".test.yaml", ".test.yml")
+
 
 class Picture(enum.StrEnum):
     """What `strabo diagram` draws."""
@@ -36,6 +38,10 @@ def verify(files: Files, output: Output = Format.text) -> None:
     findings: list[Diagnostic] = []
     sources: dict[str, str] = {}
     for file in files:
+        if file.name.endswith(SCENARIO_SUFFIXES):
+            if output is Format.text:
+                typer.echo(f"{file}: scenarios; run them with: strabo test {file}")
+            continue
         loaded = _load(file)
         sources[str(file)] = loaded.source
         found = list(loaded.diagnostics)
@@ -131,7 +137,7 @@ def _loaded_machine(file: Path) -> Machine:
 
 
 def _scenario_file(file: Path) -> Path:
-    if file.name.endswith((".test.yaml", ".test.yml")):
+    if file.name.endswith(SCENARIO_SUFFIXES):
         return file
     beside = file.with_suffix("").with_suffix(".test.yaml")
     if not beside.exists():

@@ -26,7 +26,9 @@ def list_instances(
     protocol: Annotated[str | None, typer.Option("--protocol", help="Only of this protocol.")] = None,
     state: Annotated[str | None, typer.Option("--state", help="Only in this state.")] = None,
     status: Annotated[str | None, typer.Option("--status", help="Only running, success or failure.")] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="Only with this label: NAME=VALUE.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", help="Only with this label: NAME=VALUE.")
+    ] = None,
     output: Output = Format.text,
     namespace: Namespace = None,
     bootstrap: Bootstrap = None,
@@ -58,7 +60,9 @@ def list_instances(
 
 
 @app.command()
-def show(instance: Id, output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None) -> None:
+def show(
+    instance: Id, output: Output = Format.text, namespace: Namespace = None, bootstrap: Bootstrap = None
+) -> None:
     """Say on one screen what an instance is, where it stands, what it waits for and what to try."""
     from strabo_runtime.instances import find_one
     from strabo_runtime.waiting import waiting
@@ -76,7 +80,9 @@ def show(instance: Id, output: Output = Format.text, namespace: Namespace = None
 
 @app.command()
 def watch(
-    instances: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Only these instances.", show_default=False)] = None,
+    instances: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Only these instances.", show_default=False)
+    ] = None,
     output: Output = Format.text,
     namespace: Namespace = None,
     bootstrap: Bootstrap = None,
@@ -108,7 +114,8 @@ def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
 
     instance = found.instance
     yield f"{found.id}  {found.protocol} {found.version} ({found.definition_hash})"
-    yield f"  stands    {found.state}, {found.status}, after step {found.revision}, last moved {clock_text(found.updated_at)}"
+    moved = clock_text(found.updated_at)
+    yield f"  stands    {found.state}, {found.status}, after step {found.revision}, last moved {moved}"
     if found.labels:
         yield "  labels    " + " ".join(f"{name}={value}" for name, value in found.labels.items())
     if instance is not None:

@@ -22,10 +22,12 @@ app = typer.Typer(
 
 app.command("demo")(demo.demo)
 app.command("dev")(dev.dev)
-for verb in (author.verify, author.test, author.simulate, author.diagram, author.models):
-    app.command()(verb)
-for verb in (operate.start, operate.send, operate.replay):
-    app.command()(verb)
+for module, verbs in (
+    (author, ("verify", "test", "simulate", "diagram", "models")),
+    (operate, ("start", "send", "replay")),
+):
+    for verb in verbs:
+        app.command(verb)(getattr(module, verb))
 app.add_typer(protocols.app, name="protocols")
 app.add_typer(agents.app, name="agents")
 app.add_typer(instances.app, name="instances")

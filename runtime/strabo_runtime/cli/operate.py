@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
 
-from strabo_runtime.cli.failures import FINDING, fail
+from strabo_runtime.cli.failures import FINDING, UNREACHABLE, fail
 from strabo_runtime.cli.options import (
     Bootstrap,
     Format,
@@ -27,7 +28,11 @@ As = Annotated[
     ),
 ]
 Payload = Annotated[str, typer.Option("--payload", "-p", help="JSON text, or @FILE.")]
+User = Annotated[str | None, typer.Option("--user", help="The person who acts, for a human role.")]
 Timeout = Annotated[float, typer.Option(min=0.1, help="How long to wait for an answer, in seconds.")]
+
+
+_NO_WORKER = "no worker answered within {:g} s; is one running? (strabo run worker, or strabo dev)"
 
 
 def start(
@@ -46,6 +51,7 @@ def start(
     instance: Annotated[
         str | None, typer.Option("--id", help="The instance's id; the same start again changes nothing.")
     ] = None,
+    user: User = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for the outcome; exit 1 when it is a failure.")
     ] = False,
@@ -55,31 +61,24 @@ def start(
     bootstrap: Bootstrap = None,
 ) -> None:
     """Start an instance of a protocol."""
-    from strabo_agents import Client, InstanceFailed, Rejected
+    from strabo_agents import Client, InstanceFailed, NoAnswer, Rejected
+    from strabo_agents.settings import AgentSettings
 
-    name, _, version = protocol.partition("@")
     body = read_json(payload, "--payload")
     roles = read_roles(role or [])
     settings = kafka_settings(namespace, bootstrap)
+    patience = AgentSettings.load(agent_answer_timeout=timedelta(seconds=timeout))
 
     async def run() -> int:
-        async with Client(sender, kafka=settings) as client:
+        async with Client(sender, kafka=settings, settings=patience) as client:
             try:
                 handle = await client.start(
-                    (message, body),
-                    protocol=name,
-                    version=version or None,
-                    roles=roles,
-                    id=instance,
-                    timeout=timeout,
+                    (message, body), protocol=protocol, roles=roles, id=instance, user=user
                 )
             except Rejected as refused:
                 fail(f"the start was refused: {refused}", FINDING)
-            except TimeoutError:
-                fail(
-                    f"no worker answered within {timeout:g} s; is one running? (strabo run worker, or strabo dev)",
-                    3,
-                )
+            except NoAnswer:
+                fail(_NO_WORKER.format(timeout), UNREACHABLE)
             if not wait:
                 _tell({"instance": handle.instance_id}, handle.instance_id, output)
                 return 0
@@ -92,17 +91,10 @@ def start(
                     output,
                 )
                 return FINDING
-            except TimeoutError:
-                fail(
-                    f"{handle.instance_id} has no outcome after {timeout:g} s; "
-                    f"see: strabo instances show {handle.instance_id}",
-                    FINDING,
-                )
-            _tell(
-                {"instance": handle.instance_id, "result": result},
-                f"{handle.instance_id}: {_json(result)}",
-                output,
-            )
+            except NoAnswer as silent:
+                fail(f"{silent}; see: strabo instances show {handle.instance_id}", FINDING)
+            text = f"{handle.instance_id}: {_json(result)}"
+            _tell({"instance": handle.instance_id, "result": result}, text, output)
             return 0
 
     raise typer.Exit(asyncio.run(run()))
@@ -113,7 +105,13 @@ def send(
     message: Annotated[str, typer.Argument(metavar="TYPE", help="The message's type.", show_default=False)],
     sender: As,
     payload: Payload = "{}",
-    user: Annotated[str | None, typer.Option("--user", help="Who acts, for a human role.")] = None,
+    user: User = None,
+    role: Annotated[
+        str, typer.Option("--role", help="The role that is meant, when the sender has several.")
+    ] = "",
+    to: Annotated[
+        list[str] | None, typer.Option("--to", help="Only to this agent of those that the type reaches.")
+    ] = None,
     message_id: Annotated[
         str | None, typer.Option("--message-id", help="The same id again has no second effect.")
     ] = None,
@@ -123,28 +121,31 @@ def send(
     bootstrap: Bootstrap = None,
 ) -> None:
     """Send a message to an instance and wait until it is taken or refused. Exit 1 when it is refused."""
-    from strabo_agents import Client, Rejected
+    from strabo_agents import Client, NoAnswer, Rejected
+    from strabo_agents.settings import AgentSettings
 
     body = read_json(payload, "--payload")
     settings = kafka_settings(namespace, bootstrap)
+    patience = AgentSettings.load(agent_answer_timeout=timedelta(seconds=timeout))
 
     async def run() -> None:
-        async with Client(sender, kafka=settings) as client:
+        async with Client(sender, kafka=settings, settings=patience) as client:
             try:
-                accepted = await client.send(
-                    instance, message, body, user=user, id=message_id, wait=True, timeout=timeout
+                await client.send(
+                    instance,
+                    message,
+                    body,
+                    to=to or (),
+                    role=role,
+                    user=user,
+                    message_id=message_id,
+                    wait=True,
                 )
             except Rejected as refused:
                 fail(f"{message} was refused: {refused}", FINDING)
-            except TimeoutError:
-                fail(
-                    f"no worker answered within {timeout:g} s; is one running? (strabo run worker, or strabo dev)",
-                    3,
-                )
-            message_sent = getattr(accepted, "in_reply_to", None)
-            _tell(
-                {"instance": instance, "accepted": message_sent}, f"{instance}: {message} was taken", output
-            )
+            except NoAnswer:
+                fail(_NO_WORKER.format(timeout), UNREACHABLE)
+        _tell({"instance": instance, "accepted": message}, f"{instance}: {message} was taken", output)
 
     asyncio.run(run())
 

@@ -9,7 +9,7 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 
-from strabo_agents import Agent, Client, Conversation, InstanceFailed
+from strabo_agents import Agent, Client, Conversation, InstanceFailed, NoAnswer
 
 from strabo_runtime.demo.messages import AssignmentAcknowledgement, TaskAnnouncement, TaskAssignment
 
@@ -48,7 +48,7 @@ async def run_auctions(instances: list[str], bidding: timedelta, patience_s: flo
             handle = await client.start(announcement(number, 8, bidding), protocol=PROTOCOL, id=instance)
             try:
                 result = await handle.result(timeout=patience_s)
-            except (InstanceFailed, TimeoutError) as error:
+            except (InstanceFailed, NoAnswer) as error:
                 return {"instance": instance, "error": str(error) or "no outcome in time"}
             return {"instance": instance, "result": result, "seconds": time.monotonic() - started}
 

@@ -20,14 +20,16 @@ from strabo_avro.records import StepRecord
 from strabo_topics.admin import delete_namespace
 from strabo_topics.agents import read_agents
 from strabo_topics.clients import wait_for_broker
+from strabo_topics.groups import delete_groups
 from strabo_topics.settings import KafkaSettings
 
 from strabo_runtime.demo.figures import Figures
+from strabo_runtime.engine import Machine
 from strabo_runtime.history import watch
 from strabo_runtime.language import load_file
 from strabo_runtime.processes import Child, ChildEnded, Processes, start_embedded_broker
 from strabo_runtime.publishing import publish_machine
-from strabo_runtime.replaying import replay_instance
+from strabo_runtime.replaying import replay_records
 from strabo_runtime.step_view import StepView, view_line
 
 PARTITIONS = 4
@@ -86,7 +88,7 @@ class Demo:
         """The embedded broker, or the Kafka that the environment names, with a namespace that goes away again."""
         namespace = f"strabo-demo-{uuid.uuid4().hex[:8]}"
         if os.environ.get("STRABO_KAFKA_BOOTSTRAP_SERVERS"):
-            settings = KafkaSettings.load(namespace=namespace)
+            settings = KafkaSettings.load(namespace=namespace, partitions=PARTITIONS)
             await wait_for_broker(settings, timeout=10.0)
             self.say(f"broker   Apache Kafka at {settings.kafka_bootstrap_servers}, namespace {namespace}")
             try:
@@ -94,6 +96,7 @@ class Demo:
             finally:
                 await processes.stop()
                 await delete_namespace(settings)
+                await delete_groups(settings)
             return
         _, bootstrap = await start_embedded_broker(processes, folder / "broker")
         self.say(f"broker   embedded, at {bootstrap}")
@@ -109,7 +112,7 @@ class Demo:
         environment = {
             "STRABO_KAFKA_BOOTSTRAP_SERVERS": settings.kafka_bootstrap_servers,
             "STRABO_NAMESPACE": settings.namespace,
-            "STRABO_PARTITIONS": str(settings.partitions),
+            "STRABO_PARTITIONS": str(PARTITIONS),
             "STRABO_DATA_DIR": str(folder),
         }
         names = [f"auction-{number}" for number in range(1, self.instances + 1)]
@@ -126,7 +129,7 @@ class Demo:
         watching = asyncio.create_task(self._watch(settings, names, processes, environment, worker))
         good = await self._finish(client, watching, worker if not self.kill_worker else None)
         good = self._outcomes(report_file, client) and good
-        good = await self._replay(settings, names) and good
+        good = self._replay(protocol.machine, names) and good
         if self.instances > 1:
             for line in self._figures.lines():
                 self.say(line)
@@ -273,11 +276,11 @@ class Demo:
             self.say(f"outcome  {self.instances} auctions ended, each won by {', '.join(sorted(winners))}")
         return not failures and winners == {cheapest}
 
-    async def _replay(self, settings: KafkaSettings, names: list[str]) -> bool:
+    def _replay(self, machine: Machine, names: list[str]) -> bool:
         """Play every auction again from its recorded inputs."""
         steps = 0
         for name in names:
-            report = await replay_instance(settings, name, records=self._steps.get(name))
+            report = replay_records(machine, name, self._steps.get(name, []))
             steps += report.steps
             if report.difference is not None:
                 self.say(f"replay   {name}: {report.difference}")
