@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from strabo_agents.conversation import Conversation
 from strabo_agents.errors import HandlerError, Rejected, SettingsError
 from strabo_agents.handlers import Function, Handler, dict_handler_of, handler_of, names_in_scope
-from strabo_agents.json_types import JsonObject
 from strabo_agents.messages import Returned
 from strabo_agents.settings import AgentSettings, checked_id
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from strabo_topics.settings import KafkaSettings
 
 MessageT = TypeVar("MessageT", bound=BaseModel | Rejected)
+PayloadT = TypeVar("PayloadT", bound=dict[str, Any])
 ReturnedT = TypeVar("ReturnedT", bound=Returned)
 
 
@@ -45,8 +45,8 @@ class Role:
     def on(
         self, message_type: str, /
     ) -> Callable[
-        [Callable[[JsonObject, Conversation], Coroutine[Any, Any, ReturnedT]]],
-        Callable[[JsonObject, Conversation], Coroutine[Any, Any, ReturnedT]],
+        [Callable[[PayloadT, Conversation], Coroutine[Any, Any, ReturnedT]]],
+        Callable[[PayloadT, Conversation], Coroutine[Any, Any, ReturnedT]],
     ]: ...
 
     def on(self, handler: Any, /) -> Any:

@@ -155,12 +155,21 @@ class Client:
         )
         replies = self._transport.replies
         await replies.open()
-        outcome = replies.outcome(instance_id, self.agent_id)
-        await self._transport.ask(sent.record, message_id=sent.id, sender=self.agent_id)
+        outcome = replies.expect_outcome(instance_id, self.agent_id)
+        try:
+            await self._transport.ask(sent.record, message_id=sent.id, sender=self.agent_id)
+        except BaseException:
+            replies.give_up_outcome(instance_id)
+            raise
 
         async def find() -> Outcome:
-            # The message may have gone to an instance that another started, who alone is told its outcome.
-            return await (find_outcome(self._kafka, instance_id) if or_send else outcome)
+            if or_send:
+                # The message may have gone to an instance that another started, who alone is told its outcome.
+                return await find_outcome(self._kafka, instance_id)
+            await asyncio.wait({outcome})
+            if outcome.cancelled():
+                raise AgentsError(f"the client was closed before instance {instance_id} ended")
+            return outcome.result()
 
         return InstanceHandle(instance_id, self, find, name)
 

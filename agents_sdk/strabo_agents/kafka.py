@@ -66,17 +66,19 @@ class KafkaTransport:
 
     async def ask(self, record: Outgoing, *, message_id: str, sender: str) -> Accepted:
         """See `Transport.ask`."""
-        await self.replies.open()
-        with self.replies.expecting_answer(message_id, sender) as answer:
-            try:
-                async with asyncio.timeout(self._timeout):
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self.replies.open()
+                with self.replies.expecting_answer(message_id, sender) as answer:
                     await self.produce([record])
                     found = await answer
-            except TimeoutError:
-                raise NoAnswer(
-                    f"no answer to message {message_id} in {self._timeout:g} s: is a worker running "
-                    "(`strabo run worker`)? The message may still be taken; sending it again under its id is safe"
-                ) from None
+        except TimeoutError:
+            raise NoAnswer(
+                f"no answer to message {message_id} in {self._timeout:g} s: is a worker running "
+                "(`strabo run worker`)? The message may still be taken; sending it again under its id is safe"
+            ) from None
+        except (KafkaError, OSError) as error:
+            raise NoAnswer(f"the answer to message {message_id} cannot be read: {error!r}") from error
         if isinstance(found, Accepted):
             return found
         raise found

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -32,13 +33,22 @@ RETRY_PAUSE = 0.2
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(slots=True)
+class _Expected:
+    """The end of an instance, and how many wait for it."""
+
+    outcome: asyncio.Future[Outcome]
+    starter: str
+    askers: int = 0
+
+
 class Replies:
     """Futures of what is awaited, fulfilled by a reader that starts with the first `open`."""
 
     def __init__(self, settings: KafkaSettings) -> None:
         self._settings = settings
         self._answers: dict[str, asyncio.Future[Accepted | Rejected]] = {}
-        self._outcomes: dict[str, asyncio.Future[Outcome]] = {}
+        self._outcomes: dict[str, _Expected] = {}
         self._recipients: Counter[str] = Counter()
         self._consumer: AIOKafkaConsumer | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -76,16 +86,30 @@ class Replies:
             self._answers.pop(message_id, None)
             self._forget(sender)
 
-    def outcome(self, instance_id: str, starter: str) -> asyncio.Future[Outcome]:
+    def expect_outcome(self, instance_id: str, starter: str) -> asyncio.Future[Outcome]:
         """The end of an instance that `starter` is about to start; asked for again, the same."""
-        outcome = self._outcomes.get(instance_id)
-        if outcome is None:
-            outcome = self._outcomes[instance_id] = asyncio.get_running_loop().create_future()
+        expected = self._outcomes.get(instance_id)
+        if expected is None:
+            future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+            expected = self._outcomes[instance_id] = _Expected(future, starter)
             self._recipients[starter] += 1
-        return outcome
+        expected.askers += 1
+        return expected.outcome
+
+    def give_up_outcome(self, instance_id: str) -> None:
+        """One who expected the end of an instance, which was not started after all, does so no more."""
+        expected = self._outcomes.get(instance_id)
+        if expected is not None:
+            expected.askers -= 1
+            if expected.askers == 0:
+                del self._outcomes[instance_id]
+                self._forget(expected.starter)
 
     async def close(self) -> None:
-        """Stop reading."""
+        """Stop reading; outcomes that are still expected are cancelled."""
+        for expected in self._outcomes.values():
+            expected.outcome.cancel()
+        self._outcomes.clear()
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
@@ -129,13 +153,12 @@ class Replies:
             answer.set_result(read_answer(envelope))
 
     def _take_outcome(self, envelope: Envelope) -> None:
-        outcome = self._outcomes.pop(envelope.instance_id, None)
-        if outcome is None:
-            return
-        for recipient in envelope.to:
-            self._forget(recipient)
-        if not outcome.done():
-            outcome.set_result(read_outcome(envelope))
+        outcome = read_outcome(envelope)
+        expected = self._outcomes.pop(envelope.instance_id, None)
+        if expected is not None:
+            self._forget(expected.starter)
+            if not expected.outcome.done():
+                expected.outcome.set_result(outcome)
 
     def _forget(self, recipient: str) -> None:
         self._recipients[recipient] -= 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import signal
 import time
-import zlib
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
 
@@ -28,6 +28,7 @@ from strabo_agents.delivery.keeper import LeaseKeeper
 from strabo_agents.delivery.processor import Processor, RetryPolicy
 from strabo_agents.delivery.routing import Routes
 from strabo_agents.envelopes import Post
+from strabo_agents.errors import StoreUnavailable
 from strabo_agents.heartbeat import Heartbeat
 from strabo_agents.kafka import KafkaTransport
 from strabo_agents.settings import AgentSettings, checked_id
@@ -193,9 +194,8 @@ class Runner:
         # A static member gets its partitions back at once after a restart, instead of after the session's time-out.
         # The topics are in its name, since a broker keeps a static member's assignment when its topics change.
         replica = self._settings.agent_replica or ("only" if store.exclusive else None)
-        member = (
-            f"{self._agent_id}.{replica}.{zlib.crc32(' '.join(topics).encode()):08x}" if replica else None
-        )
+        name = "\0".join((self._agent_id, replica or "", *topics)).encode()
+        member = hashlib.sha256(name).hexdigest()[:32] if replica else None
         group = f"{self._kafka.namespace}.agent.{self._agent_id}"
         return new_consumer(self._kafka, group=group, group_instance_id=member)
 
@@ -214,7 +214,10 @@ class Runner:
 
     async def _forget(self, store: Store) -> None:
         while True:
-            await store.forget(self._settings.agent_keep_handled.total_seconds())
+            try:
+                await store.forget(self._settings.agent_keep_handled.total_seconds())
+            except StoreUnavailable as error:
+                _log.warning("old messages could not be forgotten", error=str(error))
             await asyncio.sleep(FORGET_INTERVAL)
 
     def _note_breaker(self, state: str, heartbeat: Heartbeat) -> None:

@@ -45,8 +45,8 @@ class AgentSettings(Settings):
     agent_backoff: Positive = timedelta(milliseconds=500)
     """The wait before the second attempt; it doubles, with jitter, up to the limit."""
     agent_backoff_limit: Positive = timedelta(seconds=30)
-    agent_breaker_failures: int = Field(5, ge=1)
-    """How many failed attempts in a row open the circuit breaker."""
+    agent_breaker_failures: int = Field(10, ge=1)
+    """How many failed attempts in a row open the circuit breaker: more than one bad message makes."""
     agent_breaker_pause: Positive = timedelta(seconds=15)
 
     agent_heartbeat: Positive = timedelta(seconds=3)

@@ -36,6 +36,7 @@ from strabo_agents.messages import Incoming
 
 POLL_MS = 100
 RETRY_PAUSE = 0.2
+STOP_PATIENCE = 5.0
 
 _log = structlog.get_logger(__name__)
 
@@ -136,7 +137,11 @@ class Intake:
         if not await self._lanes.close(patience):
             _log.warning("handlers were cancelled; their messages are handled again later", after_s=patience)
         await self._commit()
-        await self._consumer.stop()
+        try:
+            async with asyncio.timeout(STOP_PATIENCE):
+                await self._consumer.stop()
+        except (KafkaError, OSError, TimeoutError) as error:
+            _log.warning("the group was not left in order", error=repr(error))
 
     # -- positions ----------------------------------------------------------------------------------------------------
 

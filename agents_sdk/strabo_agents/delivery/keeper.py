@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from strabo_agents.errors import LeaseLost, StoreError
+from strabo_agents.errors import LeaseLost
 from strabo_agents.stores.store import Lease, Store
 
 _log = structlog.get_logger(__name__)
@@ -57,7 +57,8 @@ class LeaseKeeper:
             for lease, task in list(self._held.items()):
                 try:
                     kept = await self._store.renew(lease)
-                except StoreError as error:
+                except Exception as error:
+                    # Whatever it is, the other leases must not lapse with this one.
                     _log.warning(
                         "a lease could not be renewed", message_id=lease.message_id, error=str(error)
                     )
