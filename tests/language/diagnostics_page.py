@@ -16,7 +16,7 @@ expected, and what was probably meant. `strabo verify -o json` prints each as an
 `line`, `column`, `length`, `message`, `expected` and `hint`; lines and columns count from 1, in characters.
 
 The codes of the last group are found in files that load. Parts that can never work are errors; what is allowed and
-probably not meant (`event-never-raised`, `event-never-handled`, `ambiguous-recipient`) are warnings.
+probably not meant (`never-ends`, `event-never-raised`, `event-never-handled`, `ambiguous-recipient`) are warnings.
 """
 
 

@@ -19,7 +19,7 @@ from strabo_runtime.engine.machine import (
 )
 from strabo_runtime.language import walk
 from strabo_runtime.language.definition import ProtocolDefinition, SendSyntax
-from strabo_runtime.language.diagnostics import Diagnostic, Reporter, Span
+from strabo_runtime.language.diagnostics import Diagnostic, Reporter, Span, did_you_mean
 
 
 def check_structure(machine: Machine, definition: ProtocolDefinition) -> tuple[Diagnostic, ...]:
@@ -80,7 +80,7 @@ class _Structure:
             others = (
                 f" (nor from {', '.join(f'`{name}`' for name in endless[1:])})" if len(endless) > 1 else ""
             )
-            self._reporter.error(
+            self._reporter.warning(
                 "never-ends",
                 self._place_of[endless[0]],
                 f"no final state can be reached from the state `{endless[0]}`{others}",
@@ -292,6 +292,7 @@ class _Structure:
                         self._trigger_span(transition, position),
                         f"nothing raises the event `{trigger.event}`",
                         expected="an `emit`, a timer, or a constraint that raises it",
+                        hint=did_you_mean(trigger.event, self._raised - handled),
                     )
         told: set[str] = set()
         for raised in walk.raised_events(self._definition):
@@ -302,6 +303,7 @@ class _Structure:
                     raised.event.span,
                     f"no transition takes the event `{raised.event.text}`",
                     expected=f"a transition with `trigger: {{event: {raised.event.text}}}`",
+                    hint=did_you_mean(raised.event.text, handled - self._raised),
                 )
 
     def check_recipients(self) -> None:
