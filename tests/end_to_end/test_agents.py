@@ -8,13 +8,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from aiokafka import TopicPartition
+from aiokafka.admin import RecordsToDelete
 from pydantic import BaseModel
 from strabo_agents import Agent, Client, Conversation, InstanceFailed, NoAnswer, Rejected
-from strabo_agents.errors import UnknownRole
+from strabo_agents.errors import StoreInUse, UnknownRole
 from strabo_agents.runner import Runner
 from strabo_agents.settings import AgentSettings
 from strabo_topics.agents import read_agents
+from strabo_topics.clients import admin_client
 from strabo_topics.errors import BrokerUnreachable
+from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
 
 from tests.support.agent_namespace import PROTOCOL, AgentNamespace, agent_namespace
@@ -341,6 +345,58 @@ async def test_an_agent_outlives_a_restart_of_the_broker(fresh_broker: BrokerSer
         [bid] = await namespace.sent(1, timeout=60)
 
     assert bid.in_reply_to == "m2"
+
+
+async def test_a_second_replica_is_refused_while_the_first_runs(namespace: AgentNamespace) -> None:
+    async with running(make_solver(), namespace):
+        with pytest.raises(StoreInUse, match="another process runs this agent"):
+            await make_solver().run(kafka=namespace.settings)
+
+
+async def test_replicas_with_stores_of_their_own_share_the_work(namespace: AgentNamespace) -> None:
+    async with running(make_solver(), namespace, agent_store="memory"):
+        async with running(make_solver(), namespace, agent_store="memory"):
+            for number in range(8):
+                await namespace.deliver(
+                    "Call", {"size": number}, to=["s1"], id=f"m{number}", instance_id=f"i{number}"
+                )
+            await namespace.sent(8)
+        await namespace.deliver("Call", {"size": 9}, to=["s1"], id="m9", instance_id="i9")
+        await namespace.sent(1)
+
+    assert len({each.id for each in await namespace.everything_sent()}) == 9
+
+
+async def test_reading_pauses_when_enough_is_in_hand_and_goes_on(namespace: AgentNamespace) -> None:
+    for number in range(30):
+        await namespace.deliver(
+            "Call", {"size": number}, to=["s1"], id=f"m{number}", instance_id=f"i{number % 7}"
+        )
+
+    async with running(make_solver(), namespace, agent_max_pending=2, agent_concurrency=1):
+        assert len({each.id for each in await namespace.sent(30)}) == 30
+
+
+@pytest.mark.kafka
+async def test_messages_that_were_deleted_unread_are_reported(kafka: BrokerService) -> None:
+    async with agent_namespace(kafka.bootstrap) as namespace:
+        async with running(make_solver(), namespace):
+            await namespace.deliver("Call", {"size": 1}, to=["s1"], id="m0")
+            await namespace.sent(1)
+        for number in range(1, 4):
+            await namespace.deliver("Call", {"size": number}, to=["s1"], id=f"m{number}")
+        topic = namespace.settings.names.role(PROTOCOL, "Solver")
+        partition = TopicPartition(topic, partition_for("i1", 4))
+        async with admin_client(namespace.settings) as client:
+            await client.delete_records({partition: RecordsToDelete(before_offset=3)})
+
+        async with running(make_solver(), namespace):
+            [bid] = await namespace.sent(1)
+
+        [letter] = await namespace.dead_letters()
+        assert bid.in_reply_to == "m3"
+        assert (letter.topic, letter.offset, letter.value, letter.error_type) == (topic, 1, None, "Gap")
+        assert "from 1 up to 3 were deleted" in letter.reason
 
 
 async def test_no_broker_is_one_clear_line() -> None:
