@@ -15,7 +15,7 @@ from strabo_broker.store import Store
 from strabo_broker.topics import Topics
 from strabo_broker.transactions import Transactions
 
-_SLICE: Final = 500
+_SLICE: Final = 100
 
 
 class Maintenance:
@@ -45,6 +45,9 @@ class Maintenance:
             for topic in self._topics:
                 for partition in topic.partitions:
                     await self._tend(partition, now, at_once=at_once)
+                    await asyncio.sleep(
+                        0
+                    )  # a look at one partition is short; at hundreds in a row, others would wait
             self._transactions.expire(now - self._settings.transactional_id_expiration_ms)
             self._offsets.expire(self._groups.live(), now - self._settings.offsets_retention_ms)
             self._groups.forget_empty()
@@ -53,9 +56,9 @@ class Maintenance:
             await self._store.checkpoint()
 
     async def _tend(self, partition: Partition, now: int, *, at_once: bool) -> None:
-        if partition.configs.deletes:
+        if partition.size and partition.configs.deletes:
             await self._retain(partition, now)
-        if partition.configs.compacts:
+        if partition.size and partition.configs.compacts:
             await compact(self._store, partition, now, at_once=at_once)
         if not partition.deleted:
             partition.forget_producers(now - self._settings.producer_id_expiration_ms)

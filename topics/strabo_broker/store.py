@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -109,16 +109,27 @@ class Store:
     def execute(self, statement: str, values: Iterable[Any] = ()) -> sqlite3.Cursor:
         """Run a statement that changes something, as part of this turn's commit."""
         self._schedule()
-        return self._database.execute(statement, tuple(values))
+        try:
+            return self._database.execute(statement, tuple(values))
+        except sqlite3.Error as error:
+            raise self._fail(error) from None
 
-    def execute_many(self, statement: str, rows: Iterable[Iterable[Any]]) -> None:
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row, as part of this turn's commit."""
         self._schedule()
-        self._database.executemany(statement, rows)  # type: ignore[arg-type]
+        try:
+            self._database.executemany(statement, rows)
+        except sqlite3.Error as error:
+            raise self._fail(error) from None
 
     def query(self, statement: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows that a statement finds, this turn's changes included."""
         return self._database.execute(statement, tuple(values))
+
+    def _fail(self, error: sqlite3.Error) -> StorageFailed:
+        """Note that memory is ahead of the disk: the broker has to stop, never to answer from what may be lost."""
+        self.failure = self.failure or StorageFailed(f"{self._path} could not be written: {error}")
+        return self.failure
 
     def changed(self, what: Saved) -> None:
         """Note that `what` is to be saved with this turn's commit, however often it changes until then."""
@@ -139,7 +150,10 @@ class Store:
         if self.failure is not None:
             raise self.failure
         if not self._database.in_transaction:
-            self._database.execute("begin immediate")
+            try:
+                self._database.execute("begin immediate")
+            except sqlite3.Error as error:
+                raise self._fail(error) from None
         if not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self.commit)
@@ -154,8 +168,9 @@ class Store:
             if self._database.in_transaction:
                 self._database.execute("commit")
         except sqlite3.Error as error:
-            # Memory is now ahead of the disk: the broker has to stop, never to answer from what may be lost.
-            self.failure = StorageFailed(f"{self._path} could not be written: {error}")
+            self._fail(error)
+        except StorageFailed:
+            pass  # noted already
         self._scheduled = False
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
