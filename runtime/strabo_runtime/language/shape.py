@@ -111,7 +111,7 @@ class Shape:
                     key.span,
                     f"{what} has no key `{key.text}`",
                     expected=one_of(allowed),
-                    hint=did_you_mean(key.text, allowed),
+                    hint=did_you_mean(key.text, allowed) or _cut_off(key, value),
                 )
             else:
                 values[key.text] = value
@@ -263,3 +263,10 @@ class Shape:
             expected="each name once",
         )
         return False
+
+
+def _cut_off(key: ScalarNode, value: Node) -> str | None:
+    # `{condition: f(a, b)}`: the comma ends the value, and what follows it is read as a key without a value.
+    if key.style == "plain" and LABEL.fullmatch(key.text) is None and value.json is None:
+        return "inside `{ }`, put text that holds a comma in quotes"
+    return None

@@ -14,6 +14,8 @@ from strabo_runtime.expressions.types import STRING, Json, ListOf, Type
 from strabo_runtime.language.diagnostics import Reporter
 from strabo_runtime.language.nodes import Fragment, MappingNode, ScalarNode, Value, node_at
 
+_LATER_NAMES = ("child", "children")
+
 
 class Values:
     """One protocol's expressions. Each method gives None, and reports, where the text has errors.
@@ -69,12 +71,20 @@ class Values:
 
     def _report(self, place: Value, error: ExpressionError) -> None:
         for found in error.flattened():
-            span = (
-                place.span_at(found.offset, found.length)
-                if isinstance(place, ScalarNode | Fragment)
-                else place.span
-            )
-            self._reporter.error(found.code, span, found.message, hint=found.hint)
+            if not isinstance(place, ScalarNode | Fragment):
+                self._reporter.error(found.code, place.span, found.message, hint=found.hint)
+                continue
+            span = place.span_at(found.offset, found.length)
+            word = place.text[found.offset : found.offset + found.length]
+            if found.code == "unknown-name" and word in _LATER_NAMES:
+                self._reporter.error(
+                    "not-supported-yet", span, f"`{word}` is not supported yet: child protocols"
+                )
+                continue
+            hint = found.hint
+            if found.code == "unknown-function" and hint is None:
+                hint = "functions that a package registers are not supported yet"
+            self._reporter.error(found.code, span, found.message, hint=hint)
 
 
 def _place(value: Value, path: tuple[str | int, ...], error: ExpressionError) -> Value:
