@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strabo_runtime.engine import Outcome
+
 from tests.unit.engine.driver import MINUTE, Driver, deliveries, machine_of, refusal
 
 BODY = """
@@ -46,9 +47,9 @@ def test_all_violated_before_constraints_are_named_in_order_with_their_descripti
 
 
 def test_a_before_constraint_is_checked_only_once_a_transition_matched() -> None:
-    driver = driver_with("  - {name: never, expression: \"false\", enforced_on: Done}")
+    driver = driver_with('  - {name: never, expression: "false", enforced_on: Done}')
     driver.machine = machine_of(
-        BODY.format(constraints="  - {name: never, expression: \"false\", enforced_on: Go}")
+        BODY.format(constraints='  - {name: never, expression: "false", enforced_on: Go}')
     )
     assert refusal(driver.send("boss", "Go", {"n": 1})).by == "unexpected"
 

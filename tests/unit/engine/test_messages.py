@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from strabo_runtime.engine import Delivery, Reply
+
 from tests.unit.engine.driver import T0, Driver, deliveries, machine_of, refusal
 
 BODY = """
@@ -88,7 +88,9 @@ def test_the_named_role_is_the_senders_else_the_first_that_it_holds(driver: Driv
 
 @pytest.mark.parametrize("payload", [None, [], "text", {"n": 1.5}, {"n": "1"}, {"m": 1}, {"n": 2**63}])
 def test_a_payload_that_does_not_fit_is_refused(driver: Driver, payload: object) -> None:
-    made = driver.take(driver.message("w1", "Ping", {"x": 1}) if payload is None else driver.message("w1", "Ping", payload))
+    made = driver.take(
+        driver.message("w1", "Ping", {"x": 1}) if payload is None else driver.message("w1", "Ping", payload)
+    )
     assert refusal(made).by == "schema"
 
 
@@ -111,9 +113,17 @@ def test_a_message_that_is_sent_again_is_answered_again_without_effect(driver: D
     assert driver.variables["count"] == 2
 
 
-def test_a_refused_message_that_is_sent_again_is_refused_again_though_it_would_fit_now(driver: Driver) -> None:
-    fresh = Driver(machine_of(BODY.replace("{from: idle, to: busy, trigger", "{from: idle, to: idle, trigger").replace(
-        "  - {from: busy, to: over", "  - {from: idle, to: busy, trigger: {message: Ping}}\n  - {from: busy, to: over")))
+def test_a_refused_message_that_is_sent_again_is_refused_again_though_it_would_fit_now(
+    driver: Driver,
+) -> None:
+    fresh = Driver(
+        machine_of(
+            BODY.replace("{from: idle, to: busy, trigger", "{from: idle, to: idle, trigger").replace(
+                "  - {from: busy, to: over",
+                "  - {from: idle, to: busy, trigger: {message: Ping}}\n  - {from: busy, to: over",
+            )
+        )
+    )
     fresh.start()
     first = fresh.send("w1", "Done", id="d")
     assert refusal(first).by == "unexpected"
@@ -134,7 +144,7 @@ def test_a_known_id_with_another_content_is_a_conflict(driver: Driver) -> None:
 
 
 def test_the_id_of_a_failed_step_may_be_used_again() -> None:
-    body = BODY.replace("value: \"${ count + 1 }\"", "value: \"${ count + 1 / message.payload.n }\"")
+    body = BODY.replace('value: "${ count + 1 }"', 'value: "${ count + 1 / message.payload.n }"')
     driver = Driver(machine_of(body))
     driver.start()
     assert driver.send("w1", "Ping", {"n": 0}, id="p").verdict == "failed"
@@ -144,7 +154,7 @@ def test_the_id_of_a_failed_step_may_be_used_again() -> None:
 
 
 def test_a_failed_step_changes_nothing_but_its_incident_and_tells_the_sender() -> None:
-    body = BODY.replace("value: \"${ count + 1 }\"", "value: \"${ count + 1 / message.payload.n }\"")
+    body = BODY.replace('value: "${ count + 1 }"', 'value: "${ count + 1 / message.payload.n }"')
     driver = Driver(machine_of(body))
     driver.start()
     before = driver.it
@@ -189,7 +199,9 @@ def test_a_type_may_have_its_own_policy() -> None:
 def test_an_accepted_message_goes_on_to_the_agents_it_is_addressed_to_but_not_back(driver: Driver) -> None:
     made = driver.send("w2", "Talk", {"text": "hello"}, in_reply_to="x")
     (delivery,) = [output for output in made.outputs if isinstance(output, Delivery)]
-    assert delivery == Delivery("i1:2:0", "Worker", ("w1", "w3"), "Talk", {"text": "hello"}, "w2", "Worker", T0, "x")
+    assert delivery == Delivery(
+        "i1:2:0", "Worker", ("w1", "w3"), "Talk", {"text": "hello"}, "w2", "Worker", T0, "x"
+    )
     assert driver.variables["to"] == ["w1", "w3"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strabo_runtime.engine import Outcome, Rejection, Reply, Start, binding_needs
+
 from tests.unit.engine.driver import T0, Driver, machine_of, refusal, shipped
 
 BODY = """
@@ -134,7 +135,9 @@ def test_the_same_start_id_with_another_content_is_a_conflict() -> None:
 
 
 def test_a_start_or_send_of_a_known_instance_is_an_ordinary_message() -> None:
-    body = BODY.replace("  - {from: busy, to: over", "  - {from: busy, trigger: {message: Ping}}\n  - {from: busy, to: over")
+    body = BODY.replace(
+        "  - {from: busy, to: over", "  - {from: busy, trigger: {message: Ping}}\n  - {from: busy, to: over"
+    )
     driver = Driver(machine_of(body))
     driver.start()
     made = driver.start("Ping", {}, sender="w1", or_send=True, id="p")
@@ -166,7 +169,9 @@ def test_binding_needs_ask_for_roles_that_nobody_named() -> None:
     assert isinstance(start, Start)
     needs = binding_needs(machine, start)
     assert not isinstance(needs, Rejection)
-    assert {role: (need.want, need.minimum, need.maximum) for role, need in needs.items()} == {"Worker": (3, 1, 5)}
+    assert {role: (need.want, need.minimum, need.maximum) for role, need in needs.items()} == {
+        "Worker": (3, 1, 5)
+    }
 
 
 def test_a_count_may_depend_on_the_starting_message() -> None:
@@ -224,5 +229,3 @@ deadline: {after: PT1H, fail: too late}
     driver.start()
     assert driver.variables["order"] == ["entered first", "entered second", "went"]
     assert driver.it.revision == 1
-
-
