@@ -61,18 +61,24 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one run did. `records` counts everything written, positions included."""
+    """What one run did. `records` counts everything written, positions included; `cpu_seconds` are this process's."""
 
     form: Form
     steps: int
     records: int
     transactions: int
     seconds: float
+    cpu_seconds: float
 
     @property
     def steps_per_s(self) -> float:
         """Inputs taken a second."""
         return self.steps / self.seconds
+
+    @property
+    def cpu_us_per_step(self) -> float:
+        """Microseconds of this process's CPU time an input."""
+        return self.cpu_seconds / self.steps * 1e6
 
     @property
     def records_per_s(self) -> float:
@@ -167,7 +173,7 @@ async def _take(settings: KafkaSettings, inputs: int, form: Form, shape: Shape) 
         plan = _Outputs(settings.namespace, shape.outputs)
         write = _send if form == "send" else _send_batches
         taken = records = transactions = 0
-        begun = time.perf_counter()
+        begun, cpu_begun = time.perf_counter(), time.process_time()
         while taken < inputs:
             batch = await _gather_batch(consumer, inbox)
             outputs = plan.of(batch)
@@ -176,7 +182,8 @@ async def _take(settings: KafkaSettings, inputs: int, form: Form, shape: Shape) 
             await producer.commit_transaction()
             taken += sum(map(len, batch.values()))
             transactions += 1
-        return Rate(form, taken, records, transactions, time.perf_counter() - begun)
+        seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu_begun
+        return Rate(form, taken, records, transactions, seconds, cpu_seconds)
     finally:
         await asyncio.gather(consumer.stop(), producer.stop())
 
