@@ -22,15 +22,15 @@ from strabo_runtime.expressions.descriptors import Descriptors
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
 from strabo_runtime.expressions.reports import Vocabulary, explain
 from strabo_runtime.expressions.scanning import code_spans, nesting
-from strabo_runtime.expressions.syntax import SyntaxTree, TooDeep, parse_serialised
+from strabo_runtime.expressions.syntax import SyntaxTree, parse_serialised
 
 LibraryValue: TypeAlias = bool | int | float | str | datetime | timedelta | None
 
 MAXIMUM_LENGTH = 20_000
 """Code points of one expression; the library takes 100,000."""
 
-MAXIMUM_NESTING = 50
-"""Brackets open at once: more than anyone reads, and few enough for every recursion over the tree."""
+MAXIMUM_NESTING = 100
+"""Brackets open at once, before the library is asked at all: it stops at 32 levels, but only after recursing."""
 
 _OR_NULL = "_or_null_"
 """Appended to the name of an optional list or map where it is compared with null, which CEL's checker refuses."""
@@ -79,12 +79,7 @@ class Checker:
             serialised = self._environment.compile(checked).serialize()
         except (RuntimeError, ValueError) as error:
             raise explain(str(error), checked, original, self._vocabulary) from None
-        try:
-            tree = parse_serialised(serialised)
-        except TooDeep:
-            raise ExpressionError(
-                "the expression is nested too deeply", code="expression-too-deep", length=len(text)
-            ) from None
+        tree = parse_serialised(serialised)
         return SyntaxTree(tree.root, {key: original(offset) for key, offset in tree.offsets.items()})
 
     def _nullable(self, text: str) -> tuple[str, list[int]]:

@@ -6,12 +6,29 @@ from typing import Any
 
 from strabo_runtime.expressions import operators
 from strabo_runtime.expressions.building import Builder, Local, Locals
-from strabo_runtime.expressions.code import ITERATIONS, BudgetExceeded, Code, Frame, Run, needed
+from strabo_runtime.expressions.code import (
+    ITERATIONS,
+    BudgetExceeded,
+    Code,
+    Frame,
+    Run,
+    needed,
+    use_iterations,
+)
 from strabo_runtime.expressions.errors import EvaluationError
 from strabo_runtime.expressions.logic import boolean
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
-from strabo_runtime.expressions.syntax import Call, Comprehension, Constant, ListLiteral, Name, Node
+from strabo_runtime.expressions.syntax import (
+    Call,
+    Comprehension,
+    Constant,
+    ListLiteral,
+    MapLiteral,
+    Name,
+    Node,
+    Select,
+)
 from strabo_runtime.expressions.types import (
     ANY,
     BOOLEAN,
@@ -23,6 +40,7 @@ from strabo_runtime.expressions.types import (
     Scalar,
     Type,
 )
+from strabo_runtime.expressions.typing_rules import scalar_kind
 from strabo_runtime.expressions.values import Decoder, leaf_decoder
 
 
@@ -38,9 +56,11 @@ def compile_macro(builder: Builder, node: Comprehension, local: Locals) -> Code:
         match node.step:
             case Call(_, "_&&_", None, (Name(), predicate)):
                 run = loop.all(boolean(builder.compile(predicate, inner)))
+                run = _without_frame(builder, node, predicate, "_!=_", source, item_type, local, run)
                 return Code(run, BOOLEAN, f"{source.text}.all(...)", pure=True)
             case Call(_, "_||_", None, (Name(), predicate)):
                 run = loop.exists(boolean(builder.compile(predicate, inner)))
+                run = _without_frame(builder, node, predicate, "_==_", source, item_type, local, run)
                 return Code(run, BOOLEAN, f"{source.text}.exists(...)", pure=True)
             case Call(_, "_?_:_", None, (predicate, Call(_, "_+_", None, (Name(), Constant(_, 1))), Name())):
                 run = loop.exists_one(boolean(builder.compile(predicate, inner)))
@@ -85,7 +105,9 @@ def _filter(loop: _Loop, condition: Run, source: Code, item_type: Type | None, n
     type_: Type | None = None
     if item_type is not None:
         type_ = ListOf(OptionalOf(item_type) if nullable and item_type != ANY else item_type)
-    return Code(loop.filter(condition), type_, f"{source.text}.filter(...)", pure=source.pure)
+    # Items of a scalar type are decoded on their way into the frame, and stay so.
+    pure = source.pure and item_type is not None and leaf_decoder(item_type) is None
+    return Code(loop.filter(condition), type_, f"{source.text}.filter(...)", pure=pure)
 
 
 def _map(
@@ -98,6 +120,83 @@ def _map(
         f"{source.text}.map(...)",
         pure=code.pure,
     )
+
+
+def _without_frame(
+    builder: Builder,
+    node: Comprehension,
+    predicate: Node,
+    operator: str,
+    source: Code,
+    item_type: Type | None,
+    local: Locals,
+    general: Run,
+) -> Run:
+    """`list.exists(x, x.field == value)` and `list.all(x, x.field != value)` in one plain loop: the commonest rules.
+
+    `value` does not depend on the item, so it is evaluated once. Where an item lacks the field, the general way
+    decides.
+    """
+    match predicate:
+        case Call(_, function, None, (Select(_, Name(_, name), field, False), other)):
+            pass
+        case Call(_, function, None, (other, Select(_, Name(_, name), field, False))):
+            pass
+        case _:
+            return general
+    if (
+        function != operator
+        or name != node.variable
+        or mentions(other, name)
+        or not isinstance(item_type, Record)
+    ):
+        return general
+    declared = next((each.type for each in item_type.fields if each.name == field), None)
+    if declared is None or is_optional(declared, builder.named) or builder.errors:
+        return general
+    value = builder.compile(other, local)
+    kind = scalar_kind(unwrapped(declared, builder.named))
+    if kind in (None, "timestamp", "duration") or kind != scalar_kind(value.type) or value.is_field:
+        return general
+    items_of, value_of, answer = source.run, value.run, operator == "_==_"
+
+    def run(scope: Scope, frame: Frame) -> bool:
+        items = items_of(scope, frame)
+        if not items:
+            return not answer
+        wanted = value_of(scope, frame)
+        try:
+            for used, item in enumerate(items, 1):
+                if item[field] == wanted:
+                    use_iterations(frame, used)
+                    return answer
+        except (KeyError, TypeError):
+            return bool(general(scope, frame))
+        use_iterations(frame, len(items))
+        return not answer
+
+    return run
+
+
+def mentions(node: Node, name: str) -> bool:
+    """Whether a part of an expression uses a name."""
+    match node:
+        case Name(_, used):
+            return used == name
+        case Select(_, operand, _, _):
+            return mentions(operand, name)
+        case Call(_, _, target, arguments):
+            return (target is not None and mentions(target, name)) or any(
+                mentions(each, name) for each in arguments
+            )
+        case ListLiteral(_, items):
+            return any(mentions(item, name) for item in items)
+        case MapLiteral(_, entries, _):
+            return any(mentions(key, name) or mentions(value, name) for key, value in entries)
+        case Comprehension():
+            return any(mentions(each, name) for each in (node.source, node.initial, node.step))
+        case _:
+            return False
 
 
 class _Loop:

@@ -11,6 +11,9 @@ from strabo_runtime.expressions.descriptors import PACKAGE
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.suggestion import did_you_mean
 
+DEEPEST = 32
+"""The levels of nesting that CEL's parser takes. Chains of && and || are balanced and cost few."""
+
 _ENTRY = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?=\n \||\nERROR:|\Z)", re.DOTALL)
 _OPERATORS = {"_[_]": "[ ]", "_?_:_": "? :", "!_": "!", "-_": "-", "@in": "in"}
 _TYPE_WORDS = (
@@ -43,6 +46,13 @@ def explain(
 
     `original` turns an offset in `text` into one in what the author wrote.
     """
+    if "recursion" in report:
+        return ExpressionError(
+            "the expression is nested too deeply",
+            code="expression-too-deep",
+            length=max(1, len(text)),
+            hint=f"at most {DEEPEST} levels; a long sum has one for each term",
+        )
     errors = list(_errors(report, text, vocabulary))
     # What follows from an error already told ("of type *error*") would only confuse.
     told = [error for error in errors if "*error*" not in error.message] or errors[:1]
@@ -114,7 +124,7 @@ def _explained(message: str, offset: int, text: str, vocabulary: Vocabulary) -> 
         return ExpressionError(
             "has() takes a field, as in has(x.f)",
             code="presence",
-            offset=max(0, offset - len("has")) if text[offset : offset + 1] == "(" else offset,
+            offset=max(0, text.rfind("has", 0, offset + 1)),
             length=len("has"),
             hint="test an optional variable with `== null`",
         )
@@ -158,8 +168,9 @@ def _no_overload(function: str, types: list[str], offset: int, text: str) -> Exp
     if function in _OPERATORS or function.startswith("_"):
         operator = _OPERATORS.get(function, function.strip("_"))
         message = f"`{operator}` does not take {' and '.join(kinds)}"
+        code = "presence" if operator in ("==", "!=") and "null" in kinds else "expression-type"
         return ExpressionError(
-            message, code="expression-type", offset=offset, length=len(operator.split()[0]), hint=_hint(kinds)
+            message, code=code, offset=offset, length=len(operator.split()[0]), hint=_hint(kinds)
         )
     start = _word(text, function, offset)
     return ExpressionError(

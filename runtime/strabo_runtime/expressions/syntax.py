@@ -85,31 +85,21 @@ class SyntaxTree:
     offsets: Mapping[int, int]
 
 
-DEEPEST = 100
-"""Levels of a tree. Chains such as `a + b + c + ...` grow one level a term; && and || are balanced by the parser."""
-
-
-class TooDeep(Exception):
-    """The tree has more than DEEPEST levels."""
-
-
 def parse_serialised(serialised: bytes) -> SyntaxTree:
-    """The tree of `Expression.serialize()`: an Any that holds a CheckedExpr. Raises TooDeep."""
+    """The tree of `Expression.serialize()`: an Any that holds a CheckedExpr."""
     checked = _Message(_Message(serialised).bytes(2))
     positions: dict[int, int] = {}
     for entry in _Message(checked.bytes(5)).all_bytes(4):
         position = _Message(entry)
         positions[position.integer(1)] = position.integer(2)
-    return SyntaxTree(_node(checked.bytes(4), 0), positions)
+    return SyntaxTree(_node(checked.bytes(4)), positions)
 
 
 # The numbers below are the fields of cel/expr/syntax.proto, whose messages CEL's Python package does not ship. They are
-# read by hand because protobuf's own decoder stops at a hundred nested messages, which fifty terms of a sum exceed.
+# read by hand because protobuf's own decoder stops at a hundred nested messages, which macros in macros may exceed.
 
 
-def _node(data: bytes, depth: int) -> Node:
-    if depth > DEEPEST:
-        raise TooDeep
+def _node(data: bytes) -> Node:
     message = _Message(data)
     identifier = message.integer(2)
     if message.has(3):
@@ -118,28 +108,28 @@ def _node(data: bytes, depth: int) -> Node:
         return Name(identifier, _Message(message.bytes(4)).text(1).lstrip("."))
     if message.has(5):
         select = _Message(message.bytes(5))
-        return Select(identifier, _node(select.bytes(1), depth + 1), select.text(2), bool(select.integer(3)))
+        return Select(identifier, _node(select.bytes(1)), select.text(2), bool(select.integer(3)))
     if message.has(6):
         call = _Message(message.bytes(6))
-        target = _node(call.bytes(1), depth + 1) if call.has(1) else None
-        arguments = tuple(_node(argument, depth + 1) for argument in call.all_bytes(3))
+        target = _node(call.bytes(1)) if call.has(1) else None
+        arguments = tuple(_node(argument) for argument in call.all_bytes(3))
         return Call(identifier, call.text(2), target, arguments)
     if message.has(7):
         items = _Message(message.bytes(7)).all_bytes(1)
-        return ListLiteral(identifier, tuple(_node(item, depth + 1) for item in items))
+        return ListLiteral(identifier, tuple(_node(item) for item in items))
     if message.has(8):
-        return _map_literal(identifier, _Message(message.bytes(8)), depth)
+        return _map_literal(identifier, _Message(message.bytes(8)))
     loop = _Message(message.bytes(9))
-    source, initial, step = (_node(loop.bytes(number), depth + 1) for number in (2, 4, 6))
+    source, initial, step = (_node(loop.bytes(number)) for number in (2, 4, 6))
     return Comprehension(identifier, loop.text(1), source, loop.text(3), initial, step)
 
 
-def _map_literal(identifier: int, literal: _Message, depth: int) -> MapLiteral:
+def _map_literal(identifier: int, literal: _Message) -> MapLiteral:
     entries = []
     for data in literal.all_bytes(2):
         entry = _Message(data)
-        key = _node(entry.bytes(3), depth + 1) if entry.has(3) else Constant(entry.integer(1), entry.text(2))
-        entries.append((key, _node(entry.bytes(4), depth + 1)))
+        key = _node(entry.bytes(3)) if entry.has(3) else Constant(entry.integer(1), entry.text(2))
+        entries.append((key, _node(entry.bytes(4))))
     return MapLiteral(identifier, tuple(entries), literal.text(1))
 
 

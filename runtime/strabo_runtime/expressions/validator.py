@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeAlias, cast
 
 from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
-from strabo_runtime.expressions.resolution import resolve
+from strabo_runtime.expressions.resolution import resolve, unwrapped
 from strabo_runtime.expressions.schema import json_schema
 from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.time import from_datetime, from_timedelta, to_datetime, to_timedelta
@@ -27,6 +28,9 @@ from strabo_runtime.expressions.types import (
 Normaliser: TypeAlias = Callable[[Any], Json]
 """Gives the stored form of a valid value, without changing the value itself."""
 
+DEEPEST = 64
+"""Levels of lists and objects in a payload. Every walk over a value recurses, and JSON writers stop at some 250."""
+
 _MOST_ERRORS = 50
 _TYPE_NAMES = {
     "array": "a list",
@@ -42,7 +46,7 @@ _TYPE_NAMES = {
 class PayloadValidator:
     """Checks values of one type and brings valid ones into stored form."""
 
-    __slots__ = ("_fields", "_normaliser", "_validator")
+    __slots__ = ("_fields", "_normaliser", "_unbounded", "_validator")
 
     def __init__(self, type_: Type, named: NamedTypes) -> None:
         self._validator = Draft202012Validator(
@@ -52,19 +56,26 @@ class PayloadValidator:
         )
         self._normaliser = normaliser(type_, named)
         self._fields = _field_names(type_, named)
+        self._unbounded = _unbounded_fields(type_, named)
 
     def errors(self, payload: Json) -> tuple[str, ...]:
         """What is wrong, one text a failing field, each beginning with its JSON pointer; () for a valid payload."""
+        # Before anything else: the library takes minutes to describe a value of thousands of levels.
+        if isinstance(payload, dict):
+            for name in self._unbounded:
+                if name in payload and is_deep(payload[name]):
+                    return (f"{pointer([name])}: is nested more than {DEEPEST} levels deep",)
         try:
             if self._validator.is_valid(payload):
                 return ()
-            texts = [
-                text for error in self._validator.iter_errors(payload) for text in _texts(error, self._fields)
-            ]
+            if is_deep(payload):
+                return (f"(payload): is nested more than {DEEPEST} levels deep",)
+            found = islice(self._validator.iter_errors(payload), _MOST_ERRORS + 1)
+            texts = [text for error in found for text in _texts(error, self._fields)]
         except (ValueError, RecursionError):
-            return ("(payload): is nested too deeply, or holds what is not JSON",)
+            return ("(payload): holds what is not JSON",)
         if len(texts) > _MOST_ERRORS:
-            texts[_MOST_ERRORS:] = [f"(payload): {len(texts) - _MOST_ERRORS} further errors"]
+            texts[_MOST_ERRORS:] = ["(payload): there are further errors"]
         return tuple(texts)
 
     def normal(self, payload: Json) -> Json:
@@ -217,6 +228,43 @@ def _texts(error: ValidationError, known: frozenset[str]) -> Iterator[str]:
             yield f"{pointer(path)}: is outside the range of its type"
         case _:
             yield f"{pointer(path)}: {error.message}"
+
+
+def is_deep(value: Json) -> bool:
+    """Whether lists and objects are nested more than DEEPEST levels. Walks level by level, without recursion."""
+    level: list[Any] = [value]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for item in level
+            for inner in (item.values() if type(item) is dict else item if type(item) is list else ())
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _unbounded_fields(type_: Type, named: NamedTypes) -> tuple[str, ...]:
+    """The fields of a payload whose values may be nested without end: untyped ones, and types that recur."""
+    record = unwrapped(type_, named)
+    if not isinstance(record, Record):
+        return ()
+    return tuple(field.name for field in record.fields if not _is_bounded(field.type, named, frozenset()))
+
+
+def _is_bounded(type_: Type, named: NamedTypes, inside: frozenset[str]) -> bool:
+    match type_:
+        case Scalar("object" | "any"):
+            return False
+        case ListOf(inner) | MapOf(inner) | OptionalOf(inner):
+            return _is_bounded(inner, named, inside)
+        case Reference(name):
+            return name not in inside and _is_bounded(named[name], named, inside | {name})
+        case Record(fields, is_open):
+            return not is_open and all(_is_bounded(field.type, named, inside) for field in fields)
+        case _:
+            return True
 
 
 def _field_names(type_: Type, named: NamedTypes) -> frozenset[str]:
