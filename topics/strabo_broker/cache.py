@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 _TRIM_AT: Final = 256
+_OVERHEAD_BYTES: Final = (
+    256  # what Python needs for one batch besides its bytes; small batches are mostly that
+)
 
 
 class Tail:
@@ -69,10 +72,11 @@ class TailCache:
     def append(self, tail: Tail, base_offset: int, last_offset: int, batch: bytes) -> None:
         """Add the newest batch of a partition."""
         tail.append(base_offset, last_offset, batch)
-        self._order.append((tail, base_offset, len(batch)))
-        self._size += len(batch)
+        size = len(batch) + _OVERHEAD_BYTES
+        self._order.append((tail, base_offset, size))
+        self._size += size
         while self._size > self._maximum:
-            old, base, size = self._order.popleft()
-            self._size -= size
+            old, base, freed = self._order.popleft()
+            self._size -= freed
             if old.oldest() == base:  # else the tail was cleared since
                 old.drop_oldest()

@@ -54,7 +54,7 @@ async def test_memory_and_disk_give_the_same(topics: Topics, store: Store) -> No
 
 
 async def test_old_batches_leave_memory_and_are_still_read(store: Store) -> None:
-    topics = Topics(store, TailCache(500))
+    topics = Topics(store, TailCache(2_000))
     partition = partition_of(topics)
     for _ in range(50):
         partition.append(batch((None, b"v" * 100)), NOW)
