@@ -7,25 +7,22 @@ its tests are skipped with a hint; with CI=true they fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
+from tests.support.brokers import BROKERS, start_broker, started
 from tests.support.embedded_service import EmbeddedBroker
 from tests.support.kafka_service import running_kafka, start_kafka
-from tests.support.services import BrokerService, ServiceUnavailableError, running_in_ci
-
-BROKERS = [pytest.param("embedded"), pytest.param("kafka", marks=pytest.mark.kafka)]
-Service = TypeVar("Service", bound=BrokerService)
+from tests.support.services import BrokerService
 
 
 @pytest.fixture(scope="session")
 def embedded_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
     """The embedded broker, shared."""
-    with _stopped_at_the_end(lambda: EmbeddedBroker(tmp_path_factory.mktemp("embedded-broker"))) as service:
+    folder = tmp_path_factory.mktemp("embedded-broker")
+    with started(lambda: EmbeddedBroker(folder)) as service:
         yield service
 
 
@@ -33,7 +30,7 @@ def embedded_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedd
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerService]:
     """Apache Kafka, shared. Mark tests that ask for it with `pytest.mark.kafka`."""
     folder = tmp_path_factory.mktemp("kafka")
-    with _stopped_at_the_end(lambda: running_kafka() or start_kafka(folder)) as service:
+    with started(lambda: running_kafka() or start_kafka(folder)) as service:
         yield service
 
 
@@ -50,21 +47,5 @@ def fresh_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bro
     """Each of the two brokers in turn, started for this test alone."""
     folder = tmp_path / "broker"
     folder.mkdir()
-    starts: dict[str, Callable[[Path], BrokerService]] = {"embedded": EmbeddedBroker, "kafka": start_kafka}
-    start = starts[request.param]
-    with _stopped_at_the_end(lambda: start(folder)) as service:
+    with started(lambda: start_broker(request.param, folder)) as service:
         yield service
-
-
-@contextmanager
-def _stopped_at_the_end(start: Callable[[], Service]) -> Iterator[Service]:
-    try:
-        service = start()
-    except ServiceUnavailableError as error:
-        if running_in_ci():
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
-    try:
-        yield service
-    finally:
-        service.stop()

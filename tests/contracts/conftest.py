@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.contracts.clients import CLIENTS, Client
+from tests.contracts.client import Client
+from tests.contracts.clients import CLIENTS
 from tests.contracts.wire import Code, Wire, create_topic
 from tests.support.services import BrokerService
 

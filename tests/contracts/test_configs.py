@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import confluent_kafka.admin
 import pytest
@@ -12,12 +13,14 @@ from aiokafka.admin.config_resource import ConfigResourceType
 from aiokafka.protocol.admin import AlterConfigsRequest, DescribeConfigsRequest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from tests.contracts.clients import RefusedError, refusals, wait_for
+from tests.contracts.client import RefusedError, wait_for
+from tests.contracts.confluent_client import refusals
 from tests.contracts.wire import Code, Wire, create_topic
 from tests.support.services import BrokerService
 
 TOPIC_RESOURCE = 2
 SET_ON_THE_TOPIC, DEFAULT = 1, 5
+Change = Callable[..., None]
 
 
 def describe(wire: Wire, topic: str, names: list[str] | None = None) -> dict[str, tuple[str, int]]:
@@ -44,7 +47,7 @@ def alter(wire: Wire, topic: str, config: dict[str, str], *, validate_only: bool
 
 
 @pytest.fixture
-def incremental(broker: BrokerService, unique: str):  # type: ignore[no-untyped-def]
+def incremental(broker: BrokerService, unique: str) -> Change:
     """Change settings one at a time; aiokafka has no such request."""
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.bootstrap})
 
@@ -118,7 +121,9 @@ def test_validating_an_alteration_changes_nothing(wire: Wire, unique: str) -> No
     assert changed(wire, unique) == {"retention.ms": "1000000"}
 
 
-def test_an_incremental_change_leaves_the_other_settings(wire: Wire, unique: str, incremental) -> None:  # type: ignore[no-untyped-def]
+def test_an_incremental_change_leaves_the_other_settings(
+    wire: Wire, unique: str, incremental: Change
+) -> None:
     create_topic(wire, unique, config={"retention.ms": "1000000", "cleanup.policy": "compact"})
     incremental(
         ("segment.ms", "60000", AlterConfigOpType.SET), ("retention.ms", None, AlterConfigOpType.DELETE)
@@ -128,14 +133,16 @@ def test_an_incremental_change_leaves_the_other_settings(wire: Wire, unique: str
     assert values(wire, unique, "retention.ms") == {"retention.ms": "604800000"}
 
 
-def test_an_incremental_change_adds_to_a_list_and_takes_from_it(wire: Wire, topic: str, incremental) -> None:  # type: ignore[no-untyped-def]
+def test_an_incremental_change_adds_to_a_list_and_takes_from_it(
+    wire: Wire, topic: str, incremental: Change
+) -> None:
     incremental(("cleanup.policy", "compact", AlterConfigOpType.APPEND))
     wait_for("both policies", lambda: changed(wire, topic) == {"cleanup.policy": "delete,compact"})
     incremental(("cleanup.policy", "delete", AlterConfigOpType.SUBTRACT))
     wait_for("one policy", lambda: changed(wire, topic) == {"cleanup.policy": "compact"})
 
 
-def test_an_invalid_incremental_change_is_refused(wire: Wire, topic: str, incremental) -> None:  # type: ignore[no-untyped-def]
+def test_an_invalid_incremental_change_is_refused(wire: Wire, topic: str, incremental: Change) -> None:
     with pytest.raises(RefusedError) as refused:
         incremental(("retention.ms", "soon", AlterConfigOpType.SET))
     assert refused.value.code == Code.INVALID_CONFIG

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aiokafka.protocol.group import ProtocolMetadata
 
-from tests.contracts.clients import Client, Member, Place, Record, wait_for
+from tests.contracts.client import Client, Member, Place, Record, wait_for, write
 from tests.contracts.group_member import GroupMember
 from tests.contracts.wire import Code, Wire, create_topic
 
@@ -49,7 +49,7 @@ def test_members_of_both_clients_share_a_group(
 
 
 def test_a_group_reads_on_where_it_committed(client: Client, unique: str, places: set[Place]) -> None:
-    client.write(unique, [Record(f"{number}".encode()) for number in range(10)])
+    write(client, unique, [Record(f"{number}".encode()) for number in range(10)])
     first = client.member(unique, [unique])
 
     def has(member: Member, count: int) -> bool:

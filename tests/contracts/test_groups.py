@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from aiokafka.protocol.admin import ListGroupsRequest
 
-from tests.contracts.clients import wait_for
+from tests.contracts.client import wait_for
 from tests.contracts.group_member import GroupMember, settle
 from tests.contracts.wire import (
     CLIENT_ID,

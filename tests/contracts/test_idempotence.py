@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from aiokafka.protocol.transaction import InitProducerIdRequest
 
-from tests.contracts.clients import Client, Record
+from tests.contracts.client import Client, Record, write
 from tests.contracts.wire import Code, Log, Wire, batch, create_topic
 
 
@@ -123,5 +123,5 @@ def test_a_batch_that_repeats_half_of_another_is_refused(producer: Producer) -> 
 
 def test_idempotent_clients_write_each_record_once(client: Client, topic: str) -> None:
     records = [Record(f"{number}".encode()) for number in range(500)]
-    client.write(topic, records, idempotent=True)
+    write(client, topic, records, idempotent=True)
     assert [record.value for record in client.read(topic)] == [record.value for record in records]

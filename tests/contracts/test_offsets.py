@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from aiokafka.protocol.commit import OffsetFetchRequest
 
-from tests.contracts.clients import Client, wait_for
+from tests.contracts.client import Client, wait_for
 from tests.contracts.group_member import GroupMember, commit_without_membership, committed, settle
 from tests.contracts.wire import Code, Log, Wire, create_topic, delete_topic, group_description
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.contracts.clients import Client, Record, RefusedError
+from tests.contracts.client import Client, Record, RefusedError, write
 from tests.contracts.wire import Code, Log, Wire, batch, batches, create_topic
 
 HOUR_MS = 3_600_000
@@ -22,7 +22,7 @@ def test_records_are_kept_in_order_with_every_level_of_acknowledgement(
     client: Client, topic: str, acks: str
 ) -> None:
     records = [Record(f"{number}".encode()) for number in range(20)]
-    written = client.write(topic, records, acks=acks)
+    written = write(client, topic, records, acks=acks)
     if acks != "0":
         assert [record.offset for record in written] == list(range(20))
     found: list[Record] = []
@@ -38,7 +38,7 @@ def test_what_one_client_compresses_the_other_reads(
     client: Client, other_client: Client, topic: str, compression: str
 ) -> None:
     records = [Record(b"value" * 100 + bytes([number]), b"key") for number in range(50)]
-    client.write(topic, records, compression=compression)
+    write(client, topic, records, compression=compression)
     assert [record.value for record in other_client.read(topic)] == [record.value for record in records]
 
 
@@ -55,7 +55,7 @@ def test_keys_values_and_headers_are_kept_as_they_are(
             b"v", b"k", (("a", b"1"), ("b", b""), ("a", b"2"), ("null", None), ("ключ", bytes(range(256))))
         ),
     ]
-    client.write(topic, records)
+    write(client, topic, records)
     found = other_client.read(topic)
     assert [(one.value, one.key, one.headers) for one in found] == [
         (one.value, one.key, one.headers) for one in records
@@ -64,14 +64,14 @@ def test_keys_values_and_headers_are_kept_as_they_are(
 
 def test_the_partition_asked_for_is_written(client: Client, wire: Wire, unique: str) -> None:
     create_topic(wire, unique, partitions=3)
-    client.write(unique, [Record(f"{number}".encode(), partition=number) for number in range(3)])
+    write(client, unique, [Record(f"{number}".encode(), partition=number) for number in range(3)])
     for number in range(3):
         assert [record.value for record in client.read(unique, partition=number)] == [f"{number}".encode()]
 
 
 def test_the_time_of_creation_is_kept(client: Client, topic: str) -> None:
     long_ago = now_ms() - 24 * HOUR_MS
-    client.write(topic, [Record(b"a", timestamp=long_ago), Record(b"b", timestamp=long_ago + 5)])
+    write(client, topic, [Record(b"a", timestamp=long_ago), Record(b"b", timestamp=long_ago + 5)])
     found = client.read(topic)
     assert [(one.timestamp, one.timestamp_type) for one in found] == [(long_ago, 0), (long_ago + 5, 0)]
 
@@ -79,8 +79,8 @@ def test_the_time_of_creation_is_kept(client: Client, topic: str) -> None:
 def test_log_append_time_replaces_the_time_of_creation(client: Client, wire: Wire, unique: str) -> None:
     create_topic(wire, unique, config={"message.timestamp.type": "LogAppendTime"})
     before = now_ms()
-    written = client.write(
-        unique, [Record(b"a", timestamp=before - HOUR_MS), Record(b"b", timestamp=before + 5)]
+    written = write(
+        client, unique, [Record(b"a", timestamp=before - HOUR_MS), Record(b"b", timestamp=before + 5)]
     )
     found = client.read(unique)
     assert [one.timestamp_type for one in found] == [1, 1]
@@ -115,13 +115,13 @@ def test_a_batch_as_large_as_allowed_is_taken_and_a_larger_one_refused(wire: Wir
 
 def test_a_batch_over_the_default_limit_is_refused(client: Client, topic: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        client.write(topic, [Record(b"x" * 1_100_000)])
+        write(client, topic, [Record(b"x" * 1_100_000)])
     assert refused.value.code == Code.MESSAGE_TOO_LARGE
 
 
 def test_a_topic_may_take_larger_batches(client: Client, wire: Wire, unique: str) -> None:
     create_topic(wire, unique, config={"max.message.bytes": str(4 << 20)})
-    client.write(unique, [Record(b"x" * 3_000_000)])
+    write(client, unique, [Record(b"x" * 3_000_000)])
     assert [len(record.value or b"") for record in client.read(unique)] == [3_000_000]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import confluent_kafka
 import pytest
 
-from tests.contracts.clients import Client, RefusedError, wait_for
+from tests.contracts.client import Client, RefusedError, wait_for
 from tests.contracts.group_member import GroupMember, settle
 from tests.contracts.wire import Code, Wire, create_topic
 

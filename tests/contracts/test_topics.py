@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import confluent_kafka.admin
 import pytest
@@ -10,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
 from aiokafka.protocol.metadata import MetadataRequest
 
-from tests.contracts.clients import wait_for
+from tests.contracts.client import wait_for
 from tests.contracts.wire import Code, Log, Wire, batch, create_topic, delete_topic, topic_metadata
 from tests.support.services import BrokerService
 
@@ -75,7 +76,7 @@ def test_an_invalid_configuration_is_refused(wire: Wire, unique: str, config: di
 
 
 def test_one_refused_topic_does_not_hinder_the_others(wire: Wire, unique: str) -> None:
-    wanted = [(f"{unique}-{index}", count, 1, [], []) for index, count in enumerate([1, 0, 1])]
+    wanted: list[Any] = [(f"{unique}-{index}", count, 1, [], []) for index, count in enumerate([1, 0, 1])]
     answer = wire.ask(CreateTopicsRequest(wanted, 10_000, False))
     codes = {name: code for name, code, *_ in answer.topic_errors}
     assert codes == {f"{unique}-0": 0, f"{unique}-1": Code.INVALID_PARTITIONS, f"{unique}-2": 0}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.contracts.clients import Client, Record, RefusedError, wait_for
+from tests.contracts.client import Client, Record, RefusedError, wait_for
 from tests.contracts.group_member import committed
 from tests.contracts.transactional_producer import TransactionalProducer
 from tests.contracts.wire import READ_COMMITTED, Code, Log, Wire, batch, batches

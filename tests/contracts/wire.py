@@ -274,7 +274,8 @@ def create_topic(
     wire: Wire, name: str, partitions: int = 1, config: dict[str, str] | None = None, replication: int = 1
 ) -> int:
     """Create a topic; returns the error code."""
-    wanted = (name, partitions, replication, [], list((config or {}).items()))
+    settings = list((config or {}).items())
+    wanted: Any = (name, partitions, replication, [], settings)
     answer = wire.ask(CreateTopicsRequest([wanted], 10_000, False))
     if answer.topic_errors[0][1] == Code.NONE:
         wait_for_topic(wire, name)

@@ -9,6 +9,9 @@ from pathlib import Path
 from tests.support.child_process import ChildProcess
 from tests.support.services import free_port, wait_until_it_answers
 
+# Retention and compaction run often, as in `tests/kafka/server.properties`.
+QUICK = ("--maintenance-interval-ms", "300")
+
 
 class EmbeddedBroker:
     """`python -m strabo_broker` on loopback, its data under `folder`."""
@@ -18,7 +21,7 @@ class EmbeddedBroker:
         self.bootstrap = f"127.0.0.1:{port}"
         self._log = folder / "broker.log"
         data = ["--data-dir", str(folder / "data"), "--port", str(port), "--port-file", str(folder / "port")]
-        self._command = [sys.executable, "-m", "strabo_broker", *data, *arguments]
+        self._command = [sys.executable, "-m", "strabo_broker", *data, *QUICK, *arguments]
         self._process = self._start()
 
     @property
