@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.execution import Execution, stored_text
-from strabo_runtime.engine.identity import engine_agent
+from strabo_runtime.engine.identity import engine_agent, timer_key
 from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.machine import (
     Action,
@@ -78,7 +78,7 @@ def _start_timer(execution: Execution, action: StartTimer) -> None:
     due = execution.due(action.duration, action.at, f"in state {execution.state}, the timer {action.name}")
     payload = action.effect.payload
     execution.set_timer(
-        f"timer:{action.name}",
+        timer_key(action.name),
         due,
         action.effect.event,
         None if payload is None else payload.render(execution.scope),
@@ -86,7 +86,7 @@ def _start_timer(execution: Execution, action: StartTimer) -> None:
 
 
 def _cancel_timer(execution: Execution, action: CancelTimer) -> None:
-    execution.cancel_timer(f"timer:{action.name}")
+    execution.cancel_timer(timer_key(action.name))
 
 
 def _fail(execution: Execution, action: Fail) -> None:

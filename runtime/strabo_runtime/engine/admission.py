@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from strabo_runtime.engine.execution import LATEST_TIME, bounded_time
-from strabo_runtime.engine.identity import engine_agent, human_agent
+from strabo_runtime.engine.identity import human_agent
 from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import Machine, MessageType, Role
@@ -196,7 +196,7 @@ def bind(machine: Machine, start: Start) -> Bound | Rejection:
     roles: dict[str, Agents] = {}
     for role in machine.roles.values():
         if role.played_by == "engine":
-            roles[role.name] = (engine_agent(role.name),)
+            roles[role.name] = machine.lookup.engine_bindings[role.name]
             continue
         agents = given.get(role.name, ())
         need = needs.get(role.name)

@@ -10,7 +10,7 @@ from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.execution import Execution, stored_size
 from strabo_runtime.engine.identity import outcome_id
 from strabo_runtime.engine.inputs import Input
-from strabo_runtime.engine.instance import Instance, Status
+from strabo_runtime.engine.instance import NOTHING, Instance, Status
 from strabo_runtime.engine.outputs import Outcome, Output, Rejection, Reply, Step, Verdict
 from strabo_runtime.engine.snapshot import measured_size
 from strabo_runtime.engine.timers import keep_requests
@@ -117,7 +117,7 @@ def _status(execution: Execution) -> Status:
 
 def _labels(execution: Execution) -> Mapping[str, Json]:
     """The labels now; the very object of before where they are the same, so that nothing is recorded."""
-    known: Mapping[str, Json] = {} if execution.before is None else execution.before.labels
+    known: Mapping[str, Json] = NOTHING if execution.before is None else execution.before.labels
     templates = execution.machine.labels
     if not templates:
         return known
@@ -134,8 +134,8 @@ def _finish(execution: Execution, status: Status) -> Json:
     """Cancel what was waiting, and give the result: of a success alone."""
     execution.timers = ()
     execution.pending = ()
-    execution.deliveries = {}
-    execution.last_deliveries = {}
+    execution.deliveries = NOTHING
+    execution.last_deliveries = NOTHING
     if status == "failure":
         if execution.error is None:
             execution.error = f"ended in the state {execution.state}"

@@ -10,7 +10,7 @@ import orjson
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.identity import delivery_id
 from strabo_runtime.engine.inputs import Agents
-from strabo_runtime.engine.instance import Change, Debt, Instance, Timer
+from strabo_runtime.engine.instance import NOTHING, Change, Debt, Instance, Timer
 from strabo_runtime.engine.lookup import NO_MESSAGE
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import Delivery, MicroStep
@@ -122,9 +122,9 @@ class Execution:
             self.pending: tuple[Debt, ...] = ()
             self.timers: tuple[Timer, ...] = ()
             self.timers_set = 0
-            self.turns: Mapping[str, int] = {}
-            self.deliveries: Mapping[str, Json] = {}
-            self.last_deliveries: Mapping[str, str] = {}
+            self.turns: Mapping[str, int] = NOTHING
+            self.deliveries: Mapping[str, Json] = NOTHING
+            self.last_deliveries: Mapping[str, str] = NOTHING
             self.quorum_lost: tuple[str, ...] = ()
             self.size_bound = 0
         else:

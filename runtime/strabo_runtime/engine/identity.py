@@ -35,11 +35,19 @@ def timer_id(instance: str, revision: int, key: str, due: int) -> str:
     return f"{instance}:{revision}:{key}@{due}"
 
 
+@lru_cache(maxsize=1024)
 def engine_agent(role: str) -> str:
     """The id under which an engine role is bound, and sends."""
     return f"engine:{role}"
 
 
+@lru_cache(maxsize=1024)
+def timer_key(name: str) -> str:
+    """The key of a timer that an action starts."""
+    return f"timer:{name}"
+
+
+@lru_cache(maxsize=1024)
 def human_agent(role: str) -> str:
     """The id under which a human role is bound when the starter names nobody."""
     return f"human:{role}"

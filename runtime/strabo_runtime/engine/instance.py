@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.window import Seen
@@ -16,6 +16,10 @@ Status = Literal["running", "success", "failure"]
 Change: TypeAlias = tuple[str, Json]
 """A recorded change: a field's path (`state`, `variables.x`, `variables.x+` for an append, `roles.R`, ...)
 and its new value."""
+
+
+NOTHING: Mapping[str, Any] = {}
+"""The empty mapping that instances share: mappings are replaced, never changed, and three empty ones take 192 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +95,12 @@ class Instance:
     pending: tuple[Debt, ...] = ()
     timers: tuple[Timer, ...] = ()
     timers_set: int = 0
-    turns: Mapping[str, int] = field(default_factory=dict)
-    deliveries: Mapping[str, Json] = field(default_factory=dict)
-    last_deliveries: Mapping[str, str] = field(default_factory=dict)
+    turns: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+    deliveries: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
+    last_deliveries: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     quorum_lost: tuple[str, ...] = ()
     incidents: tuple[Incident, ...] = ()
-    labels: Mapping[str, Json] = field(default_factory=dict)
+    labels: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
     result: Json = None
     error: str | None = None
     size_bound: int = field(default=0, compare=False)

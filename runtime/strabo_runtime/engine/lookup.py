@@ -21,18 +21,19 @@ NO_MESSAGE = ""
 class Lookup:
     """Derived tables.
 
-    `before`, `after` and `always` map the message type that began a step (or NO_MESSAGE) to the constraints
-    to check. `speaks_for` names the engine role that sends a type; `inward` holds, for types addressed to
-    engine roles alone, their recipients. `from_roles` holds, by transition and message type, the roles that
-    its triggers are limited to. `reminded` are the roles that an `expects` may remind.
-    `reads_starting` is false where no expression reads the starting message after the start, so that
-    instances need not keep it.
+    `before`, `after` and `always` map the message type that began a step (or NO_MESSAGE) to the constraints to
+    check. `engine_bindings` holds who plays each engine role. `speaks_for` names the engine role that sends a type;
+    `inward` holds, for types addressed to engine roles alone, their recipients. `from_roles` holds, by transition and
+    message type, the roles that its triggers are limited to. `reminded` are the roles that an `expects` may remind.
+    `reads_starting` is false where no expression reads the starting message after the start, so that instances need
+    not keep it.
     """
 
     before: Mapping[str, tuple[Constraint, ...]]
     after: Mapping[str, tuple[Constraint, ...]]
     always: Mapping[str, tuple[Constraint, ...]]
     engine_roles: frozenset[str]
+    engine_bindings: Mapping[str, Agents]
     speaks_for: Mapping[str, str]
     inward: Mapping[str, Agents]
     from_roles: Mapping[tuple[int, str | None], frozenset[str]]
@@ -49,6 +50,7 @@ def build_lookup(machine: Machine) -> Lookup:
         after=_by_message(machine, "after"),
         always=_by_message(machine, "always"),
         engine_roles=engine_roles,
+        engine_bindings={role: (engine_agent(role),) for role in sorted(engine_roles)},
         speaks_for={
             kind.name: next((role for role in kind.senders if role in engine_roles), kind.senders[0])
             for kind in machine.messages.values()

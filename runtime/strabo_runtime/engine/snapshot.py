@@ -10,7 +10,7 @@ import orjson
 
 from strabo_runtime.engine.errors import StepError, UnreadableState
 from strabo_runtime.engine.inputs import Input, Message, Start, TimerDue
-from strabo_runtime.engine.instance import Debt, Incident, Instance, Timer
+from strabo_runtime.engine.instance import NOTHING, Debt, Incident, Instance, Timer
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import Rejection
 from strabo_runtime.engine.window import Seen
@@ -122,12 +122,12 @@ def _decode(machine: Machine, stored: dict[str, Any]) -> Instance:
         pending=decode_debts(stored.get("pending", ())),
         timers=decode_timers(stored.get("timers", ())),
         timers_set=stored.get("timers_set", 0),
-        turns=stored.get("turns", {}),
-        deliveries=stored.get("deliveries", {}),
-        last_deliveries=stored.get("last_deliveries", {}),
+        turns=stored.get("turns", NOTHING),
+        deliveries=stored.get("deliveries", NOTHING),
+        last_deliveries=stored.get("last_deliveries", NOTHING),
         quorum_lost=tuple(stored.get("quorum_lost", ())),
         incidents=decode_incidents(stored.get("incidents", ())),
-        labels=stored.get("labels", {}),
+        labels=stored.get("labels", NOTHING),
         result=stored.get("result"),
         error=stored.get("error"),
     )

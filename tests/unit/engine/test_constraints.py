@@ -62,7 +62,8 @@ def test_a_before_constraint_sees_the_state_before_anything_changes() -> None:
 
 def test_warn_records_and_lets_the_message_pass() -> None:
     driver = driver_with(
-        "  - {name: small, description: Small., expression: message.payload.n < 3, enforced_on: Ping, on_violation: warn}"
+        "  - {name: small, description: Small., expression: message.payload.n < 3, enforced_on: Ping,"
+        " on_violation: warn}"
     )
     made = driver.send("w1", "Ping", {"n": 5})
     assert made.verdict == "taken"
@@ -103,7 +104,8 @@ def test_before_with_send_refuses_and_sends() -> None:
 
 def test_before_with_fail_refuses_and_ends_the_instance() -> None:
     driver = driver_with(
-        "  - {name: small, description: Small., expression: message.payload.n < 3, enforced_on: Ping, on_violation: fail}"
+        "  - {name: small, description: Small., expression: message.payload.n < 3, enforced_on: Ping,"
+        " on_violation: fail}"
     )
     made = driver.send("w1", "Ping", {"n": 5})
     assert made.verdict == "rejected"
@@ -126,7 +128,11 @@ def test_after_sees_what_the_transition_did_and_reject_undoes_it() -> None:
 
 def test_after_with_an_event_raises_it_in_the_same_step() -> None:
     driver = driver_with("""
-  - {name: low, expression: count < 5, enforced_on: Ping, phase: after, on_violation: {event: Alarm, payload: {why: high}}}
+  - name: low
+    expression: count < 5
+    enforced_on: Ping
+    phase: after
+    on_violation: {event: Alarm, payload: {why: high}}
 """)
     made = driver.send("w1", "Ping", {"n": 9})
     assert made.verdict == "taken"
@@ -175,7 +181,8 @@ def test_a_start_that_a_constraint_refuses_makes_no_instance() -> None:
     driver = Driver(
         machine_of(
             BODY.format(
-                constraints="  - {name: small, expression: message.payload.n < 3, enforced_on: Go, on_violation: {event: Tick}}"
+                constraints="  - {name: small, expression: message.payload.n < 3, enforced_on: Go,"
+                " on_violation: {event: Tick}}"
             )
         )
     )

@@ -9,7 +9,10 @@ from tests.unit.engine.driver import T0, Driver, deliveries, machine_of
 
 COMMON = """
 events: {A: {}, B: {}, C: {n: integer}}
-variables: {order: {type: list<string>, initial: []}, n: {type: integer, initial: 0}, who: {type: list<string>, initial: []}}
+variables:
+  order: {type: list<string>, initial: []}
+  n: {type: integer, initial: 0}
+  who: {type: list<string>, initial: []}
 """
 
 
@@ -54,7 +57,10 @@ transitions:
   - {{from: "*", trigger: {{message: Ping}}, actions: [{note("any")}]}}
   - {{from: idle, to: busy, trigger: {{message: Go}}}}
   - {{from: busy, trigger: {{message: Ping}}, condition: n == 1, actions: [{note("first")}]}}
-  - {{from: busy, trigger: {{message: Ping}}, condition: n == 0, actions: [{note("second")}, {{set_variable: {{name: n, value: 2}}}}]}}
+  - from: busy
+    trigger: {{message: Ping}}
+    condition: n == 0
+    actions: [{note("second")}, {{set_variable: {{name: n, value: 2}}}}]
 """)
     driver.start()
     driver.send("w1", "Ping")
@@ -307,7 +313,9 @@ def test_an_instance_that_outgrows_its_limit_is_an_error_of_the_step() -> None:
 states: [idle, busy]
 transitions:
   - {from: idle, to: busy, trigger: {message: Go}}
-  - {from: busy, trigger: {message: Talk}, actions: [{append_to_list: {list_name: order, value: $message.payload.text}}]}
+  - from: busy
+    trigger: {message: Talk}
+    actions: [{append_to_list: {list_name: order, value: $message.payload.text}}]
 limits: {state_bytes: 2048}
 """)
     driver.start()

@@ -60,13 +60,24 @@ states:
   - {name: lost, final: failure}
 transitions:
   - {from: idle, to: busy, trigger: {message: Go}, actions: [{set_variable: {name: n, value: $message.payload.n}}]}
-  - {from: busy, trigger: {message: Talk}, actions: [{append_to_list: {list_name: texts, value: $message.payload.text}}]}
-  - {from: [busy, calm], trigger: {message: Ping}, condition: has(message.payload.n), actions: [{set_variable: {name: n, value: "${ 100 / message.payload.n }"}}]}
+  - from: busy
+    trigger: {message: Talk}
+    actions: [{append_to_list: {list_name: texts, value: $message.payload.text}}]
+  - from: [busy, calm]
+    trigger: {message: Ping}
+    condition: has(message.payload.n)
+    actions: [{set_variable: {name: n, value: "${ 100 / message.payload.n }"}}]
   - {from: busy, to: calm, trigger: {message: Pass}, actions: [{send: {message: Ask, to: "Worker[any]", payload: {}}}]}
   - {from: calm, to: busy, trigger: {message: Whisper}}
   - {from: busy, to: busy, reenter: true, trigger: {message: Ruling}}
   - {from: busy, trigger: {event: Silent}, actions: [{send: {message: Note, payload: {n: $n}}}]}
-  - {from: "*", trigger: {event: Tick}, actions: [{start_timer: {name: late, duration: PT3M, on_timeout: {event: Tick, payload: {n: "${ event.payload.n + 1 }"}}}}]}
+  - from: "*"
+    trigger: {event: Tick}
+    actions:
+      - start_timer:
+          name: late
+          duration: PT3M
+          on_timeout: {event: Tick, payload: {n: "${ event.payload.n + 1 }"}}
   - {from: busy, trigger: {event: Late}, actions: [{emit: {event: Tick, payload: {n: 1}}}]}
   - {from: busy, to: over, condition: texts.size() > 3}
   - {from: "*", to: lost, trigger: {message: Done}, condition: n == 7}

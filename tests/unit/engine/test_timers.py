@@ -78,7 +78,10 @@ transitions:
 
 def test_a_timeout_may_go_to_a_state_or_fail() -> None:
     body = """
-states: [idle, {{name: busy, on_exit: [{{log: left}}], timeout: {{after: PT10M, {effect}}}}}, {{name: calm, on_entry: [{{log: came}}]}}]
+states:
+  - idle
+  - {{name: busy, on_exit: [{{log: left}}], timeout: {{after: PT10M, {effect}}}}}
+  - {{name: calm, on_entry: [{{log: came}}]}}
 transitions:
   - {{from: idle, to: busy, trigger: {{message: Go}}}}
   - {{from: calm, to: busy, trigger: {{message: Ping}}}}
@@ -149,7 +152,9 @@ transitions:
     trigger: {message: Pass}
     actions: [{start_timer: {name: b, duration: PT20M, on_timeout: {event: Tick}}}]
   - {from: "*", trigger: {event: Tick}, actions: [{append_to_list: {list_name: ticks, value: tick}}]}
-  - {from: "*", trigger: {event: Tock}, actions: [{append_to_list: {list_name: ticks, value: "tock ${ event.payload.n }"}}]}
+  - from: "*"
+    trigger: {event: Tock}
+    actions: [{append_to_list: {list_name: ticks, value: "tock ${ event.payload.n }"}}]
 """
 
 
@@ -291,7 +296,9 @@ transitions:
   - {from: idle, to: busy, trigger: {message: Go}}
   - from: busy
     trigger: {event: Tick}
-    actions: [{send: {message: Note, payload: {n: 1}}}, {set_variable: {name: ticks, value: ["${ string(1 / (ticks.size())) }"]}}]
+    actions:
+      - send: {message: Note, payload: {n: 1}}
+      - set_variable: {name: ticks, value: ["${ string(1 / ticks.size()) }"]}
 """)
     (made,) = driver.advance(10 * MINUTE)
     assert made.verdict == "failed"
