@@ -39,14 +39,14 @@ from strabo_runtime.expressions.types import (
 
 NOON = parse_timestamp("2030-01-01T12:00:00Z")
 
-BID = {
+BID: dict[str, Json] = {
     "task_id": "t1",
     "solver_id": "s1",
     "proposal": {"steps": [1, 2], "note": "fast"},
     "cost": 40.0,
     "time": "PT1H",
 }
-TASK = {
+TASK: dict[str, Json] = {
     "task_id": "t1",
     "spec": {"size": 3, "tags": ["a"]},
     "budget": 100.0,

@@ -311,17 +311,3 @@ def test_a_monstrous_expression_is_refused_and_no_exception(
 def test_a_long_chain_of_conditions_is_fine(environment: Environment, world: Any) -> None:
     assert world.test(" && ".join(["count == 7"] * 200)) is True
     assert world.value(" + ".join(["count"] * 30)) == 210
-
-
-def test_names_that_differ_only_in_case_or_underscores_are_distinct(environment: Environment) -> None:
-    from strabo_runtime.expressions.types import STRING, Field, Record
-
-    other = Environment(
-        types={"T": Record((Field("foo_bar", STRING), Field("fooBar", STRING)))},
-        messages={},
-        events={},
-        variables={"t": Record((Field("foo_bar", STRING), Field("fooBar", STRING)))},
-        roles=[],
-        starting=[],
-    )
-    assert other.expression("t.foo_bar + t.fooBar", Context())
