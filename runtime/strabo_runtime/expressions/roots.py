@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from operator import attrgetter
 from typing import Any
 
 from strabo_runtime.expressions.code import Frame, Run
 from strabo_runtime.expressions.errors import EvaluationError
-from strabo_runtime.expressions.facts import Context, MessageFacts
+from strabo_runtime.expressions.facts import Context
 from strabo_runtime.expressions.reading import Root, RootField
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
@@ -52,7 +53,7 @@ class Roots:
             "roles": Root({role: _agents(role, lambda scope: scope.roles) for role in roles}),
             "pending": Root({role: _agents(role, lambda scope: scope.pending) for role in roles}),
             "starting": Root(
-                self._message_fields(starting, _held("starting", lambda scope: scope.starting)),
+                self._message_fields(starting, _held("starting", attrgetter("starting"))),
                 holder=lambda scope, frame: scope.starting,
             ),
         }
@@ -61,29 +62,31 @@ class Roots:
         """The roots where the triggers give what `context` says."""
         roots = dict(self._always)
         if context.message_types:
-            holder = _held("message", lambda scope: scope.message)
-            roots["message"] = Root(self._message_fields(context.message_types, holder))
+            roots["message"] = Root(
+                self._message_fields(context.message_types, attrgetter("message"), direct=True)
+            )
         if context.event_names:
             roots["event"] = Root(self._event_fields(context.event_names))
         return roots
 
-    def _message_fields(self, types: Sequence[str], holder: Holder) -> dict[str, RootField]:
+    def _message_fields(
+        self, types: Sequence[str], holder: Holder, *, direct: bool = False
+    ) -> dict[str, RootField]:
+        """`direct`: the holder is the scope's own message, whose payload is read without a detour."""
         fields = _message_facts(holder)
         payload = self._common([self._messages[name] for name in types if name in self._messages])
         if payload is not None:
-            fields["payload"] = RootField(
-                payload, _read(holder, lambda facts: facts.payload), is_payload=False
-            )
+            fields["payload"] = RootField(payload, _read(holder, "payload"), is_payload=direct)
         return fields
 
     def _event_fields(self, names: Sequence[str]) -> dict[str, RootField]:
-        holder = _held("event", lambda scope: scope.event)
-        fields = {"name": RootField(STRING, _read(holder, lambda facts: facts.name))}
+        holder = attrgetter("event")
+        fields = {"name": RootField(STRING, _read(holder, "name"))}
         payloads = [self._events.get(name) for name in names]
         known = [payload for payload in payloads if payload is not None]
         payload = self._common(known) if len(known) == len(payloads) else None
         if payload is not None:
-            fields["payload"] = RootField(payload, _read(holder, lambda facts: facts.payload))
+            fields["payload"] = RootField(payload, _read(holder, "payload"))
         return fields
 
     def _common(self, payloads: Sequence[Type]) -> Type | None:
@@ -132,27 +135,27 @@ def _instance_fields() -> dict[str, RootField]:
 
 
 def _message_facts(holder: Holder) -> dict[str, RootField]:
-    def time(read: Callable[[MessageFacts], int]) -> RootField:
+    def time(name: str) -> RootField:
+        milliseconds = _read(holder, name)
         return RootField(
             TIMESTAMP,
-            lambda scope, frame: instant(read(holder(scope))),
-            stored=lambda scope, frame: format_timestamp(read(holder(scope))),
+            lambda scope, frame: instant(milliseconds(scope, frame)),
+            stored=lambda scope, frame: format_timestamp(milliseconds(scope, frame)),
         )
 
+    recipients = _read(holder, "to")
     return {
-        "type": RootField(STRING, _read(holder, lambda facts: facts.type)),
-        "id": RootField(STRING, _read(holder, lambda facts: facts.id)),
-        "from": RootField(STRING, _read(holder, lambda facts: facts.sender)),
+        "type": RootField(STRING, _read(holder, "type")),
+        "id": RootField(STRING, _read(holder, "id")),
+        "from": RootField(STRING, _read(holder, "sender")),
         "to": RootField(
-            ListOf(STRING),
-            _read(holder, lambda facts: facts.to),
-            stored=_read(holder, lambda facts: list(facts.to)),
+            ListOf(STRING), recipients, stored=lambda scope, frame: list(recipients(scope, frame))
         ),
-        "role": RootField(STRING, _read(holder, lambda facts: facts.role)),
-        "user": RootField(STRING, _read(holder, lambda facts: facts.user), optional=True),
-        "in_reply_to": RootField(STRING, _read(holder, lambda facts: facts.in_reply_to), optional=True),
-        "sent_at": time(lambda facts: facts.sent_at),
-        "received_at": time(lambda facts: facts.received_at),
+        "role": RootField(STRING, _read(holder, "role")),
+        "user": RootField(STRING, _read(holder, "user"), optional=True),
+        "in_reply_to": RootField(STRING, _read(holder, "in_reply_to"), optional=True),
+        "sent_at": time("sent_at"),
+        "received_at": time("received_at"),
     }
 
 
@@ -166,7 +169,7 @@ def _agents(role: str, mapping: Callable[[Scope], Mapping[str, Sequence[str]]]) 
 
 
 def _held(name: str, read: Holder) -> Holder:
-    """What the scope may lack: reading through it is then an error."""
+    """What the scope may lack by rights: reading through it is then an error of the step."""
 
     def checked(scope: Scope) -> Any:
         facts = read(scope)
@@ -177,5 +180,6 @@ def _held(name: str, read: Holder) -> Holder:
     return checked
 
 
-def _read(holder: Holder, field: Callable[[Any], Any]) -> Run:
+def _read(holder: Holder, name: str) -> Run:
+    field = attrgetter(name)
     return lambda scope, frame: field(holder(scope))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias, cast
@@ -230,19 +230,20 @@ def _texts(error: ValidationError, known: frozenset[str]) -> Iterator[str]:
             yield f"{pointer(path)}: {error.message}"
 
 
-def is_deep(value: Json) -> bool:
-    """Whether lists and objects are nested more than DEEPEST levels. Walks level by level, without recursion."""
-    level: list[Any] = [value]
-    for _ in range(DEEPEST + 1):
-        level = [
-            inner
-            for item in level
-            for inner in (item.values() if type(item) is dict else item if type(item) is list else ())
-            if type(inner) is dict or type(inner) is list
-        ]
-        if not level:
-            return False
-    return True
+def is_deep(value: Json, levels: int = DEEPEST) -> bool:
+    """Whether lists and objects are nested more than so many levels; looks no deeper than that."""
+    if type(value) is dict:
+        inner: Iterable[Json] = value.values()
+    elif type(value) is list:
+        inner = value
+    else:
+        return False
+    if levels == 0:
+        return True
+    for each in inner:
+        if (type(each) is dict or type(each) is list) and is_deep(each, levels - 1):
+            return True
+    return False
 
 
 def _unbounded_fields(type_: Type, named: NamedTypes) -> tuple[str, ...]:
