@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from strabo_runtime.expressions.building import Builder
 from strabo_runtime.expressions.code import Code, Frame, absence, needed
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
+from strabo_runtime.expressions.logic import check_enum_value
 from strabo_runtime.expressions.resolution import is_optional, resolve, unwrapped
 from strabo_runtime.expressions.scope import Scope
-from strabo_runtime.expressions.suggestion import did_you_mean
-from strabo_runtime.expressions.types import ANY, BOOLEAN, EnumOf, NamedTypes, Type
+from strabo_runtime.expressions.syntax import Call, Constant, ListLiteral, MapLiteral, Node
+from strabo_runtime.expressions.types import ANY, BOOLEAN, EnumOf, ListOf, NamedTypes, Record, Type
 from strabo_runtime.expressions.typing_rules import Misfit, fits
 from strabo_runtime.expressions.validator import PayloadValidator
 from strabo_runtime.expressions.values import encode
@@ -24,6 +26,24 @@ class Conformity:
         self._named = named
         self._validators: dict[Type, PayloadValidator] = {}
 
+    def check_literals(self, builder: Builder, node: Node, expect: Type) -> None:
+        """Texts that are given to an enum as they stand, also in a branch or inside a literal. Gathers the errors."""
+        expected = unwrapped(expect, self._named)
+        match node, expected:
+            case Constant(), EnumOf():
+                check_enum_value(builder, node, expected)
+            case Call(_, "_?_:_", None, (_, then, otherwise)), _:
+                self.check_literals(builder, then, expected)
+                self.check_literals(builder, otherwise, expected)
+            case ListLiteral(_, items), ListOf(item):
+                for each in items:
+                    self.check_literals(builder, each, item)
+            case MapLiteral(_, entries, _), Record(fields):
+                types = {field.name: field.type for field in fields}
+                for key, value in entries:
+                    if isinstance(key, Constant) and isinstance(key.value, str) and key.value in types:
+                        self.check_literals(builder, value, types[key.value])
+
     def conforming(self, code: Code, expect: Type, text: str) -> Code:
         """The code, which then gives stored JSON of the expected type or fails.
 
@@ -31,8 +51,6 @@ class Conformity:
         """
         expected = unwrapped(expect, self._named)
         offset, length = _extent(text)
-        if code.constant and isinstance(expected, EnumOf):
-            self._check_enum(code, expected, offset, length)
         accepts_null = is_optional(expect, self._named) or resolve(expect, self._named) == ANY
         if code.constant and code.type is None and not accepts_null:
             raise ExpressionError(
@@ -86,17 +104,6 @@ class Conformity:
         if expected not in self._validators:
             self._validators[expected] = PayloadValidator(expected, self._named)
         return self._validators[expected]
-
-    def _check_enum(self, code: Code, expected: EnumOf, offset: int, length: int) -> None:
-        value = code.run(None, [])  # type: ignore[arg-type]
-        if isinstance(value, str) and value not in expected.values:
-            raise ExpressionError(
-                f"{value!r} is not one of {', '.join(expected.values)}",
-                code="unknown-enum-value",
-                offset=offset,
-                length=length,
-                hint=did_you_mean(value, expected.values),
-            )
 
 
 def _extent(text: str) -> tuple[int, int]:

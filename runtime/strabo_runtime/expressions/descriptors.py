@@ -20,7 +20,7 @@ from google.protobuf import (
     wrappers_pb2,
 )
 
-from strabo_runtime.expressions.resolution import resolve, unwrapped
+from strabo_runtime.expressions.resolution import name_of, resolve, unwrapped
 from strabo_runtime.expressions.types import (
     EnumOf,
     ListOf,
@@ -35,6 +35,9 @@ from strabo_runtime.expressions.types import (
 
 PACKAGE = "type"
 """The package of the messages: CEL's errors name a type as `type.Name`."""
+
+ANONYMOUS = "_fields"
+"""How the messages of records without a name of their own begin."""
 
 _Proto = descriptor_pb2.FieldDescriptorProto
 _WELL_KNOWN = (timestamp_pb2, duration_pb2, struct_pb2, wrappers_pb2)
@@ -82,10 +85,9 @@ class Descriptors:
         self._file = self._new_file(0)
         self._files = 1
         self._dependencies: list[str] = []
-        for name, type_ in named.items():
-            record = resolve(type_, named)
+        for record in {resolve(type_, named): None for type_ in named.values()}:
             if isinstance(record, Record):
-                self._messages.setdefault(record, name)
+                self._named_message(record, name_of(record, named) or ANONYMOUS)
         for record, name in list(self._messages.items()):
             self._add_message(name, record)
         self._flush()
@@ -137,9 +139,7 @@ class Descriptors:
 
     def _message_name(self, record: Record) -> str:
         if record not in self._messages:
-            name = f"fields{len(self._messages)}"
-            self._messages[record] = name
-            self._add_message(name, record)
+            self._add_message(self._named_message(record, ANONYMOUS), record)
         return self._messages[record]
 
     def _add_message(self, name: str, record: Record) -> None:

@@ -56,9 +56,7 @@ class Environment:
         """A bare CEL expression; a surrounding `${ }` is allowed. Raises ExpressionError."""
         inner, offset = _unbraced(text)
         try:
-            code, slots = self._compiled(inner, context)
-            if expect is not None:
-                code = self._conformity.conforming(code, expect, inner)
+            code, slots = self._compiled(inner, context, expect)
         except ExpressionError as error:
             raise error.moved(offset) from None
         return Expression(inner.strip(), code, slots)
@@ -67,9 +65,7 @@ class Environment:
         """A YAML value with expressions in it, checked field by field against `expect`. Raises ExpressionErrors."""
 
         def compile_expression(text: str, expected: Type | None) -> Rendering:
-            code, slots = self._compiled(text, context)
-            if expected is not None:
-                code = self._conformity.conforming(code, expected, text)
+            code, slots = self._compiled(text, context, expected)
             expression = Expression(text.strip(), code, slots)
             return Rendering(expression.evaluate, constant=False, as_text=expression.as_text)
 
@@ -99,14 +95,19 @@ class Environment:
             starting=starting,
         )
 
-    def _compiled(self, text: str, context: Context) -> tuple[Code, int]:
+    def _compiled(self, text: str, context: Context, expect: Type | None) -> tuple[Code, int]:
+        """The code of an expression, and how many places its frame has. Raises ExpressionError."""
         checker, vocabulary = self._compilation(context)
         tree = checker.check(text)
         compiler = Compiler(vocabulary, tree, text)
         code = compiler.compile(tree.root, {})
+        if expect is not None:
+            self._conformity.check_literals(compiler, tree.root, expect)
         if compiler.errors:
             unique = {(error.offset, error.message): error for error in compiler.errors}
             raise combined(sorted(unique.values(), key=lambda error: error.offset))
+        if expect is not None:
+            code = self._conformity.conforming(code, expect, text)
         return code, compiler.slots
 
     def _compilation(self, context: Context) -> tuple[Checker, Vocabulary]:

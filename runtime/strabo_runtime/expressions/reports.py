@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from strabo_runtime.expressions.declarations import ALL_FUNCTIONS
-from strabo_runtime.expressions.descriptors import PACKAGE
+from strabo_runtime.expressions.descriptors import ANONYMOUS, PACKAGE
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.suggestion import did_you_mean
 
@@ -17,7 +17,7 @@ DEEPEST = 32
 _ENTRY = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?=\n \||\nERROR:|\Z)", re.DOTALL)
 _OPERATORS = {"_[_]": "[ ]", "_?_:_": "? :", "!_": "!", "-_": "-", "@in": "in"}
 _TYPE_WORDS = (
-    (re.compile(rf"\b{PACKAGE}\.fields\d+\b"), "a field map"),
+    (re.compile(rf"\b{PACKAGE}\.{ANONYMOUS}\d*\b"), "the field map"),
     (re.compile(rf"\b{PACKAGE}\."), ""),
     (re.compile(r"\bmap\(string, (?:dyn|any)\)"), "object"),
     (re.compile(r"\bgoogle\.protobuf\."), ""),

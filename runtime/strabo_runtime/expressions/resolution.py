@@ -41,6 +41,12 @@ def is_optional(type_: Type, named: NamedTypes) -> bool:
     return isinstance(resolve(type_, named), OptionalOf)
 
 
+def name_of(record: Record, named: NamedTypes) -> str | None:
+    """The one name of a record; None for one without, and for one that several names stand for."""
+    names = [name for name, type_ in named.items() if type_ == record]
+    return names[0] if len(names) == 1 else None
+
+
 def describe(type_: Type, named: NamedTypes, depth: int = 0) -> str:
     """The type as an author writes it: a named record by its name, a deep one shortened."""
     match type_:
@@ -55,7 +61,7 @@ def describe(type_: Type, named: NamedTypes, depth: int = 0) -> str:
         case Reference(name):
             return name
         case Record(fields):
-            own_name = next((name for name, known in named.items() if known == type_), None)
+            own_name = name_of(type_, named)
             if own_name is not None:
                 return own_name
             if depth > 1:

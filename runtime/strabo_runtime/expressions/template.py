@@ -31,6 +31,9 @@ CompileExpression: TypeAlias = "Callable[[str, Type | None], Rendering]"
 MAXIMUM_DEPTH = 32
 """Levels of one template."""
 
+MAXIMUM_LENGTH = 50_000
+"""Code points of one text with expressions in it."""
+
 _PATH = re.compile(r"\$([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", re.ASCII)
 
 
@@ -225,6 +228,11 @@ class Embedded:
 
 def split(text: str) -> list[str | Embedded]:
     """A text as literal pieces and embedded expressions. `$$` is a dollar, and so is any other `$` without a brace."""
+    if len(text) > MAXIMUM_LENGTH and "${" in text:
+        raise ExpressionError(
+            f"a text with expressions has at most {MAXIMUM_LENGTH} characters, this one has {len(text)}",
+            code="expression-too-long",
+        )
     pieces: list[str | Embedded] = []
     literal_text: list[str] = []
     position = 0

@@ -240,10 +240,8 @@ def is_deep(value: Json, levels: int = DEEPEST) -> bool:
         return False
     if levels == 0:
         return True
-    for each in inner:
-        if (type(each) is dict or type(each) is list) and is_deep(each, levels - 1):
-            return True
-    return False
+    nested = [each for each in inner if type(each) is dict or type(each) is list]
+    return bool(nested) and any(is_deep(each, levels - 1) for each in nested)
 
 
 def _unbounded_fields(type_: Type, named: NamedTypes) -> tuple[str, ...]:

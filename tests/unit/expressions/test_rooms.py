@@ -121,3 +121,17 @@ def test_an_error_says_where_in_a_value_each_of_its_errors_is() -> None:
     moved = error.moved(2)
     assert [each.offset for each in moved.flattened()] == [5, 7]
     assert str(ExpressionErrors([(("a", 0), error)])) == "a.0: wrong"
+
+
+def test_a_record_that_two_types_share_is_named_by_neither() -> None:
+    one = Record((Field("id", STRING),))
+    environment = Environment(
+        types={"Won": one, "Lost": one},
+        messages={},
+        events={},
+        variables={"v": Reference("Lost")},
+        roles=[],
+        starting=[],
+    )
+    with pytest.raises(ExpressionError, match="the field map has no field `ix`"):
+        environment.expression("v.ix", Context())

@@ -273,3 +273,27 @@ def test_any_text_is_a_template_or_an_expression_error(text: str) -> None:
         environment.template(text, Context())
     except ExpressionErrors as error:
         assert error.errors
+
+
+@pytest.mark.parametrize(
+    ("value", "expect", "at"),
+    [
+        ("${ ready ? 'low' : 'hihg' }", Reference("Level"), "'hihg'"),
+        ("${ {'file': name, 'line': 1, 'level': 'hihg'} }", Reference("Finding"), "'hihg'"),
+        ("${ ['low', ready ? 'hihg' : 'low'] }", ListOf(Reference("Level")), "'hihg'"),
+    ],
+)
+def test_a_text_given_to_an_enum_is_checked_where_it_stands(
+    environment: Environment, value: str, expect: Type, at: str
+) -> None:
+    with pytest.raises(ExpressionErrors) as caught:
+        environment.template(value, Context(), expect=expect)
+    ((_, error),) = caught.value.errors
+    assert (error.code, error.hint) == ("unknown-enum-value", "did you mean `high`?")
+    assert value[error.offset : error.offset + error.length] == at
+
+
+def test_a_text_too_long_to_be_a_template_is_refused(environment: Environment) -> None:
+    assert [message for _, message in errors(environment, "x" * 50_000 + "${ count }")] == [
+        "a text with expressions has at most 50000 characters, this one has 50010"
+    ]
