@@ -17,6 +17,7 @@ from strabo_runtime.expressions import (
     InstanceFacts,
     Variables,
 )
+from strabo_runtime.expressions.time import from_timedelta
 from strabo_runtime.expressions.types import (
     BOOLEAN,
     DURATION,
@@ -224,7 +225,7 @@ def ours(text: str, given_values: dict[str, Any]) -> tuple[str, Any]:
     stored = {
         **given_values,
         "t": given_values["t"].isoformat().replace("+00:00", "Z"),
-        "w": f"{'-' if given_values['w'] < timedelta() else ''}PT{abs(int(given_values['w'].total_seconds()))}S",
+        "w": from_timedelta(given_values["w"]),
     }
     scope = OURS.scope(Variables.of(stored), now=0, instance=INSTANCE, roles={}, pending={})
     try:
@@ -258,8 +259,6 @@ def as_json(value: Any) -> Any:
 
 def same(one: Any, two: Any) -> bool:
     if isinstance(two, timedelta):
-        from strabo_runtime.expressions.time import from_timedelta
-
         return bool(one == from_timedelta(two))
     if isinstance(one, float) and isinstance(two, float):
         return one == two or (math.isnan(one) and math.isnan(two))
