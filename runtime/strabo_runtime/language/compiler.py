@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from strabo_runtime.engine.machine import (
@@ -37,6 +38,7 @@ from strabo_runtime.language.references import check_references
 from strabo_runtime.language.types import check_types, known_only
 from strabo_runtime.language.values import Values
 
+_WORD = re.compile(r"\w+")
 QUORUM_LOST_PAYLOAD = Record((Field("role", STRING),))
 
 
@@ -98,7 +100,9 @@ class _Compilation:
             variable.name.text: known_only(variable.syntax.type, types) for variable in definition.variables
         }
         self._starting = self._starting_messages()
-        self._environment = self._make_environment(self._variables)
+        self._environment = self._make_environment(
+            self._variables, [role.name.text for role in definition.roles]
+        )
         self._values = Values(self._environment, reporter)
         self._behaviour = BehaviourCompiler(
             definition,
@@ -109,13 +113,13 @@ class _Compilation:
             events=self._events,
         )
 
-    def _make_environment(self, variables: Mapping[str, Type]) -> Environment:
+    def _make_environment(self, variables: Mapping[str, Type], roles: Sequence[str]) -> Environment:
         return Environment(
             types=self._types,
             messages=self._messages,
             events=self._events,
             variables=variables,
-            roles=[role.name.text for role in self._definition.roles],
+            roles=roles,
             starting=self._starting,
         )
 
@@ -183,14 +187,11 @@ class _Compilation:
         )
 
     def _roles(self) -> list[Role]:
-        # An instance has no variables yet when its agents are sought.
-        before_start: Values | None = None
         roles: list[Role] = []
         for role in self._definition.roles:
-            count: int | Expression | None
+            count: int | Expression | None = None
             if isinstance(role.count, ScalarNode):
-                before_start = before_start or Values(self._make_environment({}), self._reporter)
-                count = before_start.expression(role.count, Context(), INTEGER)
+                count = self._values_of_count(role.count).expression(role.count, Context(), INTEGER)
             else:
                 count = role.count
             roles.append(
@@ -205,6 +206,16 @@ class _Compilation:
                 )
             )
         return roles
+
+    def _values_of_count(self, count: ScalarNode) -> Values:
+        """Where a `count` is compiled: an instance has no variables and no agents yet when its agents are sought.
+
+        An environment of its own costs milliseconds, so it is made only for a text that holds such a name at all.
+        """
+        unseen = {*self._variables, "roles", "pending"}
+        if unseen.isdisjoint(_WORD.findall(count.text)):
+            return self._values
+        return Values(self._make_environment({}, roles=()), self._reporter)
 
     def _message_types(self) -> list[MessageType]:
         return [
