@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import typer
 from strabo_avro.records import StepRecord
 from strabo_topics.admin import delete_namespace
 from strabo_topics.agents import read_agents
@@ -220,14 +221,14 @@ class Demo:
             self._steps.setdefault(record.instance_id, []).append(record)
             self._figures.add(view)
             if self.instances == 1:
-                self.say(view_line(view))
+                self.say(typer.style(view_line(view), fg=_colour(view)))
             if to_kill is not None and view.name == "BidSubmission" and view.verdict == "taken":
                 to_kill.signal(signal.SIGKILL)
                 await to_kill.wait()
-                self.say(f"         --- worker {to_kill.pid} killed with SIGKILL ---")
+                self.say(typer.style(f"              worker {to_kill.pid} killed with SIGKILL", fg="yellow"))
                 to_kill = None
                 successor = await self._start_worker(processes, environment)
-                self.say(f"         --- worker {successor.pid} started, takes over ---")
+                self.say(typer.style(f"              worker {successor.pid} started, takes over", fg="yellow"))
             if view.ends:
                 open_instances.discard(record.instance_id)
             if not open_instances:
@@ -297,6 +298,13 @@ class Demo:
         )
         self.say("  strabo instances list")
         await asyncio.Event().wait()
+
+
+def _colour(view: StepView) -> str | None:
+    """What a terminal shows a step in; elsewhere the colours are left out as it is printed."""
+    if view.verdict != "taken":
+        return "red"
+    return "green" if view.ends else None
 
 
 async def _as_object(waiting: object) -> object:
