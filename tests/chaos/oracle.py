@@ -1,4 +1,4 @@
-"""Did everything take effect once and in order? Decided from the topics alone: each input is taken again, one by one."""
+"""Did everything take effect once and in order? Told from the topics alone: each input is taken again, one by one."""
 
 from __future__ import annotations
 

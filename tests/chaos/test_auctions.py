@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from strabo_runtime.engine.inputs import Message
 from strabo_topics import admin
+from strabo_topics.agents import read_agents
 from strabo_topics.settings import KafkaSettings
 
 from tests.chaos import oracle
@@ -24,6 +25,7 @@ AUCTIONS = 200
 KILLS = 10
 BIDDING_S = 6
 SEED = 77
+VICTIMS = ("worker", "solver-1", "solver-2")
 PROTOCOL_FILE = ROOT / "runtime/strabo_runtime/protocols/task_auction.yaml"
 
 
@@ -100,7 +102,7 @@ async def test_every_auction_ends_with_every_effect_counted_once(
         await _until_announced(settings, {"solver-1", "solver-2", "solver-3"})
         client = cast.client(instances, tmp_path / "report.json")
         killed = await _kill_at_random(cast)
-        assert set(killed) == {"worker", "solver-1", "solver-2"}
+        assert set(killed) == set(VICTIMS)
         code = await ended(client, 120)
         assert code == 0, f"{code}\n{client.log_tail()}\n{cast.log('worker')}"
         await until(lambda: inbox_is_taken(settings), 30, "all inputs are taken")
@@ -133,8 +135,6 @@ async def _kill_at_random(cast: Cast) -> Counter[str]:
 
 
 async def _until_announced(settings: KafkaSettings, agents: set[str]) -> None:
-    from strabo_topics.agents import read_agents
-
     async def announced() -> bool:
         return agents <= set(await read_agents(settings))
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Generator, Mapping, Sequence
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, OffsetOutOfRangeError
+from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.structs import RecordMetadata
 from strabo_topics import clients
 
 from strabo_runtime.worker.errors import KafkaFailed, NotAMember, PartitionHalted
@@ -148,11 +151,11 @@ class _TransactionalProducer:
             acknowledgements.append(await self._send(batch, topic, partition))
         return acknowledgements
 
-    async def _send(self, batch: object, topic: str, partition: int) -> Awaitable[Appended]:
-        count = batch.record_count()  # type: ignore[attr-defined]
-        batch.close()  # type: ignore[attr-defined]
+    async def _send(self, batch: BatchBuilder, topic: str, partition: int) -> Awaitable[Appended]:
+        count = batch.record_count()
+        batch.close()
         future = await self._inner.send_batch(batch, topic, partition=partition)
-        return _acknowledged(future, topic, count)
+        return _Acknowledgement(future, topic, count)
 
     async def commit(self) -> None:
         async with _failing("committing a transaction"):
@@ -162,10 +165,28 @@ class _TransactionalProducer:
         await _stopped(self._inner)
 
 
-async def _acknowledged(future: Awaitable[object], topic: str, count: int) -> Appended:
-    async with _failing(f"sending to {topic}"):
-        metadata = await future
-    return Appended(metadata.offset + count - 1, metadata.timestamp)  # type: ignore[attr-defined]
+class _Acknowledgement:
+    """Awaits a batch's acknowledgement. Nobody need do so: after a failure the rest of a transaction is abandoned."""
+
+    def __init__(self, future: asyncio.Future[RecordMetadata], topic: str, count: int) -> None:
+        future.add_done_callback(_retrieve)
+        self._future = future
+        self._topic = topic
+        self._count = count
+
+    def __await__(self) -> Generator[Any, None, Appended]:
+        return self._appended().__await__()
+
+    async def _appended(self) -> Appended:
+        async with _failing(f"sending to {self._topic}"):
+            metadata = await self._future
+        return Appended(metadata.offset + self._count - 1, metadata.timestamp)
+
+
+def _retrieve(future: asyncio.Future[RecordMetadata]) -> None:
+    # asyncio complains of errors that nobody looked at.
+    if not future.cancelled():
+        future.exception()
 
 
 class _TopicReader:

@@ -1,8 +1,8 @@
 """A model of taking over one inbox partition, small enough to explore every interleaving of it.
 
 The log is the partition of the state topic. Each worker has one transactional producer; a take-over uses a new id. A
-worker may be overtaken or die at any point: the model never makes it go on. What must hold: the committed steps, in the
-order of the log, take the inputs 0, 1, 2, ... once each. `strabo_runtime.worker.takeover` makes its calls in this order.
+worker may be overtaken or die at any point: the model never makes it go on. What must hold: the committed steps, in
+the order of the log, take the inputs 0, 1, 2, ... once each. `strabo_runtime.worker.takeover` calls in this order.
 """
 
 from __future__ import annotations

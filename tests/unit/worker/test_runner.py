@@ -1,0 +1,405 @@
+"""One partition's inputs and timers, stepped without any Kafka."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from strabo_avro.codec import encode
+from strabo_avro.records import DeadLetter
+
+from tests.unit.worker.kit import NOON, OTHER_TEXT, Bench, announcement, definition, envelope, start
+from tests.unit.worker.memory_kafka import Stored
+
+BELL = 10_000
+
+
+def test_a_start_is_answered_recorded_and_stored_with_the_position() -> None:
+    bench = Bench()
+
+    bench.take(start("a"))
+
+    assert [(one.type, one.to, one.in_reply_to) for one in bench.told()] == [
+        ("Accepted", ("caller",), "a-Open")
+    ]
+    assert [(one.verdict, one.state_after, one.offset) for one in bench.steps()] == [("taken", "Open", 0)]
+    assert bench.state()["a"].state == "Open"
+    assert bench.position() == 1
+
+
+def test_a_start_that_names_nobody_is_given_agents_from_the_directory_as_a_recorded_fact() -> None:
+    bench = Bench()
+
+    bench.take(start("a"))
+
+    assert orjson.loads(bench.steps()[0].facts) == {"bound": {"Watcher": ["w1"]}}
+
+
+def test_a_start_for_which_too_few_agents_are_there_is_refused() -> None:
+    bench = Bench()
+    bench.directory.apply(Stored("ns.agents", 0, 0, NOON, b"w1", None))
+
+    bench.take(start("a"))
+
+    (reply,) = bench.told()
+    assert (reply.type, orjson.loads(reply.payload)["by"]) == ("Rejected", "quorum")
+    assert "Watcher" in orjson.loads(reply.payload)["text"]
+    assert bench.state() == {}
+
+
+def test_a_start_lacks_what_may_still_appear() -> None:
+    bench = Bench()
+    bench.directory.apply(Stored("ns.agents", 0, 0, NOON, b"w1", None))
+    bench.runner.queue.append(bench.record(start("a")))
+    taken = bench.runner.take(10)
+
+    before = bench.runner.lacks(taken)
+    bench.directory.apply(announcement("w2"))
+
+    assert (before, bench.runner.lacks(taken)) == (True, False)
+
+
+def test_a_start_of_an_unpublished_protocol_is_refused_by_name() -> None:
+    bench = Bench()
+
+    bench.take(start("a", protocol="Nothing"))
+
+    assert "Nothing is not published" in orjson.loads(bench.told()[0].payload)["text"]
+    assert bench.steps()[0].verdict == "rejected"
+
+
+def test_two_texts_of_one_version_let_nothing_start_until_one_is_withdrawn() -> None:
+    bench = Bench()
+    bench.catalogue.apply(definition(OTHER_TEXT))
+
+    bench.take(start("a"))
+    bench.catalogue.apply(definition(OTHER_TEXT, withdrawn=True))
+    bench.take(start("b"))
+
+    assert [one.type for one in bench.told()] == ["Rejected", "Accepted"]
+    assert "withdraw one" in orjson.loads(bench.told()[0].payload)["text"]
+
+
+def test_over_the_limit_of_live_bytes_new_starts_are_refused_and_running_instances_go_on() -> None:
+    bench = Bench(worker_max_live_bytes=1_000)
+    bench.take(start("a"))
+    bench.live_bytes = 1_000
+
+    bench.take(start("b"), envelope("a", "Add", {"number": 2}))
+
+    assert [one.verdict for one in bench.steps()] == ["taken", "rejected", "taken"]
+    assert orjson.loads(bench.told()[1].payload)["by"] == "overloaded"
+
+
+def test_an_acceptance_is_told_only_where_it_was_asked_for() -> None:
+    bench = Bench()
+
+    bench.take(
+        start("a"),
+        envelope("a", "Add", {"number": 2}, id="quiet"),
+        envelope("a", "Add", {"number": 2}, id="asked", wants_reply=True),
+    )
+
+    assert [one.in_reply_to for one in bench.told()] == ["a-Open", "asked"]
+
+
+def test_a_repeated_message_has_no_effect_and_is_recorded_as_a_duplicate() -> None:
+    bench = Bench()
+
+    bench.take(start("a"), envelope("a", "Add", {"number": 2}), envelope("a", "Add", {"number": 2}))
+
+    assert [one.verdict for one in bench.steps()] == ["taken", "taken", "duplicate"]
+    assert len(bench.delivered()) == 1
+
+
+def test_a_broadcast_is_one_record_that_names_its_recipients() -> None:
+    bench = Bench()
+    bench.directory.apply(announcement("w2"))
+
+    bench.take(start("a"), envelope("a", "Add", {"number": 5}))
+
+    (delivery,) = bench.delivered()
+    assert sorted(delivery.to) == ["w1", "w2"]
+    assert orjson.loads(delivery.payload) == {"sum": 2, "text": ""}
+    (record,) = bench.written["role.Counter.Watcher"]
+    assert record.key == b"a"
+    assert dict(record.headers)["ce_id"] == delivery.id.encode()
+
+
+def test_a_message_for_an_instance_that_was_never_started_is_refused_as_unknown() -> None:
+    bench = Bench()
+
+    bench.take(envelope("a", "Add", {"number": 2}))
+
+    assert orjson.loads(bench.told()[0].payload)["by"] == "unknown"
+    assert bench.position() == 1
+
+
+# -- the end of an instance -------------------------------------------------------------------------------------------
+
+
+def finished() -> Bench:
+    """An instance that was closed, behind a restart."""
+    bench = Bench()
+    bench.take(start("a"), envelope("a", "Add", {"number": 2}), envelope("a", "Close", {}))
+    bench.restarted()
+    bench.written = {"state": bench.written["state"]}
+    return bench
+
+
+def test_the_end_is_told_to_the_starter() -> None:
+    bench = Bench()
+
+    bench.take(start("a"), envelope("a", "Add", {"number": 2}), envelope("a", "Close", {}))
+
+    outcome = bench.told()[-1]
+    assert (outcome.kind, outcome.to, outcome.id) == ("outcome", ("caller",), "a:outcome")
+    assert orjson.loads(outcome.payload) == {
+        "status": "success",
+        "state": "Closed",
+        "result": {"sum": 5},
+        "error": None,
+    }
+
+
+def test_a_finished_instance_becomes_a_stub_that_is_small_and_no_longer_live() -> None:
+    bench = Bench()
+    bench.take(start("a"), envelope("a", "Add", {"number": 2, "text": "x" * 10_000}))
+    live = bench.runner.holdings.live_bytes
+
+    bench.take(envelope("a", "Close", {}))
+
+    assert live > 10_000
+    assert bench.runner.holdings.live_bytes == 0
+    assert len(bench.state()["a"].data) < 1_000
+
+
+def test_a_repeated_start_of_a_finished_instance_is_told_its_outcome_again() -> None:
+    bench = finished()
+
+    bench.take(start("a"))
+
+    assert [(one.kind, one.type) for one in bench.told()] == [("reply", "Accepted"), ("outcome", "Outcome")]
+    assert bench.steps()[0].verdict == "duplicate"
+
+
+def test_another_start_of_a_finished_instance_is_a_conflict() -> None:
+    bench = finished()
+
+    bench.take(start("a", id="another"))
+
+    assert orjson.loads(bench.told()[0].payload)["by"] in ("conflict", "finished")
+
+
+def test_a_late_message_to_a_finished_instance_is_refused_as_finished() -> None:
+    bench = finished()
+
+    bench.take(envelope("a", "Add", {"number": 2}, id="late"))
+
+    assert orjson.loads(bench.told()[0].payload)["by"] == "finished"
+
+
+def test_a_message_that_was_taken_before_the_end_is_still_a_duplicate_after_it() -> None:
+    bench = finished()
+
+    bench.take(envelope("a", "Add", {"number": 2}))
+
+    assert bench.steps()[0].verdict == "duplicate"
+
+
+def test_a_stub_is_forgotten_once_the_inbox_forgets_its_inputs() -> None:
+    bench = finished()
+    bench.clock.at += 7 * 24 * 3_600_000 + 1
+
+    assert bench.runner.has_something_due()
+    bench.give()
+
+    assert bench.state() == {}
+    assert bench.written["state"][-2] == (b"a", None, ())
+
+
+# -- records that nobody can take -------------------------------------------------------------------------------------
+
+
+def dead_letter(bench: Bench, record: Stored) -> DeadLetter:
+    bench.give(record)
+    (letter,) = bench.buried()
+    return letter
+
+
+def test_bytes_that_are_no_envelope_become_a_dead_letter_and_the_next_input_is_taken() -> None:
+    bench = Bench()
+    broken = Stored("ns.inbox", 0, 0, NOON, b"a", b"not avro")
+    bench._offset = 1
+
+    bench.give(broken, bench.record(start("a")))
+
+    (letter,) = bench.buried()
+    assert (letter.error_type, letter.offset, letter.value, letter.by) == (
+        "undecodable",
+        0,
+        b"not avro",
+        "worker",
+    )
+    assert bench.position() == 2
+    assert [one.verdict for one in bench.steps()] == ["taken"]
+
+
+def test_a_record_whose_key_is_another_instance_becomes_a_dead_letter() -> None:
+    bench = Bench()
+
+    letter = dead_letter(bench, bench.record(start("a"), key="b"))
+
+    assert letter.error_type == "misplaced"
+
+
+def test_a_payload_that_is_not_json_becomes_a_dead_letter() -> None:
+    bench = Bench()
+    broken = envelope("a", "Add", {})
+    record = bench.record(broken)
+    record.value = encode(type(broken)(**{**_fields(broken), "payload": b"{"}))
+
+    letter = dead_letter(bench, record)
+
+    assert "not JSON" in letter.reason
+
+
+def _fields(record: object) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__slots__}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["command", "child", "reply", "outcome", "delivery"])
+def test_what_the_inbox_does_not_take_becomes_a_dead_letter(kind: str) -> None:
+    bench = Bench()
+
+    letter = dead_letter(bench, bench.record(envelope("a", "Add", {}, kind=kind)))
+
+    assert letter.error_type == "unsupported"
+
+
+def test_an_error_of_the_step_is_an_incident_and_a_dead_letter_and_later_inputs_go_on() -> None:
+    bench = Bench()
+
+    bench.take(
+        start("a"), envelope("a", "Add", {"number": 0}, id="zero"), envelope("a", "Add", {"number": 2})
+    )
+
+    assert [one.verdict for one in bench.steps()] == ["taken", "failed", "taken"]
+    (letter,) = bench.buried()
+    assert (letter.error_type, letter.offset, letter.instance_id) == ("step", 1, "a")
+    assert [one.type for one in bench.told()] == ["Accepted", "Failed"]
+    assert orjson.loads(bench.state()["a"].data)["incidents"]
+
+
+def test_an_output_that_is_too_large_is_the_error_of_that_instances_step() -> None:
+    bench = Bench()
+
+    bench.take(start("a"), envelope("a", "Add", {"number": 2, "text": "x" * 400_000}), start("b"))
+
+    assert [one.verdict for one in bench.steps()] == ["taken", "failed", "taken"]
+    assert "at most 1048576 can be sent" in (bench.steps()[1].error or "")
+    assert bench.delivered() == []
+
+
+# -- time -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_timer_waits_until_everything_appended_by_then_is_taken() -> None:
+    bench = Bench()
+    bench.take(start("a"))
+    bench.clock.at += BELL + 1
+
+    assert bench.runner.needs_barrier(bench.clock.at)
+    bench.give()
+    assert len(bench.steps()) == 1
+
+    bench.runner.raise_barrier(end=1, asked_at=bench.clock.at)
+    assert bench.runner.pass_barrier(fetched=1)
+    bench.give()
+    assert [one.verdict for one in bench.steps()] == ["taken", "taken"]
+    assert bench.steps()[1].offset == -1
+
+
+def test_a_barrier_is_not_passed_while_records_before_it_are_not_fetched_or_not_taken() -> None:
+    bench = Bench()
+    bench.take(start("a"))
+    bench.runner.raise_barrier(end=3, asked_at=bench.clock.at + BELL + 1)
+
+    too_early = bench.runner.pass_barrier(fetched=2)
+    bench.runner.queue.append(bench.record(envelope("a", "Add", {"number": 2})))
+    still_queued = bench.runner.pass_barrier(fetched=3)
+
+    assert (too_early, still_queued) == (False, False)
+
+
+def test_a_timer_due_in_the_millisecond_of_the_barrier_waits_for_the_next() -> None:
+    bench = Bench()
+    bench.take(start("a"))
+    bench.clock.at += BELL
+    bench.runner.raise_barrier(end=1, asked_at=bench.clock.at)
+
+    bench.runner.pass_barrier(fetched=1)
+
+    assert not bench.runner.has_something_due()
+
+
+def test_in_a_backlog_timers_go_in_where_their_time_falls_and_a_message_first_on_a_tie() -> None:
+    bench = Bench()
+    opened = bench.record(start("a"))
+    before = bench.record(envelope("a", "Add", {"number": 1}, id="before"), at=NOON + BELL - 1)
+    tie = bench.record(envelope("a", "Add", {"number": 1}, id="tie"), at=NOON + BELL)
+    after = bench.record(envelope("a", "Add", {"number": 1}, id="after"), at=NOON + BELL + 1)
+
+    bench.give(opened, before, tie, after)
+
+    assert [one.offset for one in bench.steps()] == [0, 1, 2, -1, 3]
+
+
+def test_a_later_record_of_another_instance_lets_timers_fire_without_a_barrier() -> None:
+    bench = Bench()
+    bench.take(start("a"))
+
+    bench.take(start("b"), at=NOON + BELL + 2)
+
+    assert [(one.instance_id, one.offset) for one in bench.steps()] == [("a", 0), ("b", 1), ("a", -1)]
+
+
+def test_timers_survive_a_restart() -> None:
+    bench = Bench()
+    bench.take(start("a"))
+
+    bench.restarted()
+
+    assert bench.runner.due() == NOON + BELL
+
+
+def test_records_before_the_position_are_passed_over() -> None:
+    bench = Bench()
+    first = bench.record(start("a"))
+    bench.give(first)
+
+    bench.give(first, bench.record(envelope("a", "Add", {"number": 2})))
+
+    assert [one.verdict for one in bench.steps()] == ["taken", "taken"]
+
+
+def test_a_restored_instance_goes_on_as_if_nothing_had_happened() -> None:
+    straight, restarted = Bench(), Bench()
+    for bench in (straight, restarted):
+        bench.take(start("a"), envelope("a", "Add", {"number": 5}, id="one"))
+        if bench is restarted:
+            bench.restarted()
+        bench.take(envelope("a", "Add", {"number": 2}, id="two"))
+
+    assert straight.state() == restarted.state()
+    assert straight.steps() == restarted.steps()
+
+
+def test_a_position_past_control_records_is_noted_when_there_is_nothing_else_to_do() -> None:
+    bench = Bench()
+    bench.take(start("a"))
+
+    bench.runner.skip_to(5)
+    assert bench.runner.has_something_due()
+    bench.give()
+
+    assert bench.position() == 5
