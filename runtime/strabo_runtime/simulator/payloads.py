@@ -34,6 +34,7 @@ class Payloads:
         self._random = random
         self._types = types
         self._seen: dict[str, deque[Json]] = {}
+        self._known_numbers: deque[float] = deque(maxlen=_REMEMBERED)
 
     def observe(self, payload: Json) -> None:
         """Remember the values of a payload by their fields' names."""
@@ -43,12 +44,14 @@ class Payloads:
                     self.observe(value)
                 else:
                     self._seen.setdefault(name, deque(maxlen=_REMEMBERED)).append(value)
+                    if isinstance(value, float):
+                        self._known_numbers.append(value)
         elif isinstance(payload, list):
             for item in payload:
                 self.observe(item)
 
-    def make(self, kind: Type, *, sender: str, now: int, name: str = "", depth: int = 0) -> Json:
-        """A valid value of this type, as `sender` might send it at `now`; `name` is the field that it is for."""
+    def make(self, kind: Type, *, sender: str, role: str, now: int, name: str = "", depth: int = 0) -> Json:
+        """A valid value of this type, as `sender` might send it in its role at `now`; `name` is the field it is for."""
         random = self._random
         match kind:
             case Record(fields=fields):
@@ -57,39 +60,43 @@ class Payloads:
                     if isinstance(field.type, OptionalOf) and (depth > _DEEPEST or random.random() < 0.5):
                         continue
                     made[field.name] = self.make(
-                        field.type, sender=sender, now=now, name=field.name, depth=depth + 1
+                        field.type, sender=sender, role=role, now=now, name=field.name, depth=depth + 1
                     )
                 return made
             case OptionalOf(of=inner):
-                return self.make(inner, sender=sender, now=now, name=name, depth=depth)
+                return self.make(inner, sender=sender, role=role, now=now, name=name, depth=depth)
             case Reference(name=target):
-                return self.make(self._types[target], sender=sender, now=now, name=name, depth=depth)
+                return self.make(
+                    self._types[target], sender=sender, role=role, now=now, name=name, depth=depth
+                )
             case ListOf(item=item):
                 count = 0 if depth > _DEEPEST else random.choice((0, 1, 1, 2, 3))
                 return [
-                    self.make(item, sender=sender, now=now, name=name, depth=depth + 1) for _ in range(count)
+                    self.make(item, sender=sender, role=role, now=now, name=name, depth=depth + 1)
+                    for _ in range(count)
                 ]
             case MapOf(value=value):
                 keys = () if depth > _DEEPEST else random.sample(_WORDS, random.randint(0, 2))
                 return {
-                    key: self.make(value, sender=sender, now=now, name=key, depth=depth + 1) for key in keys
+                    key: self.make(value, sender=sender, role=role, now=now, name=key, depth=depth + 1)
+                    for key in keys
                 }
             case EnumOf(values=values):
                 return random.choice(values)
             case Scalar():
-                return self._scalar(kind, sender, now, name)
+                return self._scalar(kind, sender, role, now, name)
             case _:
                 assert_never(kind)
 
-    def _scalar(self, kind: Scalar, sender: str, now: int, name: str) -> Json:
+    def _scalar(self, kind: Scalar, sender: str, role: str, now: int, name: str) -> Json:
         random = self._random
         match kind.name:
             case "string":
-                return self._text(sender, name)
+                return self._text(sender, role, name)
             case "integer":
                 return self._known(name, int) if random.random() < 0.3 else random.randint(0, 20)
             case "number":
-                return float(random.randint(0, 200))
+                return self._number()
             case "boolean":
                 return random.random() < 0.5
             case "timestamp":
@@ -101,13 +108,21 @@ class Payloads:
             case "any":
                 return random.choice(_ANYTHING)
 
-    def _text(self, sender: str, name: str) -> str:
+    def _number(self) -> float:
+        """Often less than a number that was seen: budgets, limits and prices are there to be kept."""
+        most = max((value for value in self._known_numbers if value > 0), default=200.0)
+        top = most if self._random.random() < 0.7 else 2 * most
+        return round(self._random.random() * top, 2)
+
+    def _text(self, sender: str, role: str, name: str) -> str:
+        """A Solver's `solver_id` is mostly its own id; what another field holds was mostly seen under its name."""
         chance = self._random.random()
-        if name.endswith("id") and chance < 0.4:
+        own = name.lower().removesuffix("id").strip("_-")
+        if own and own in role.lower() and chance < 0.85:
             return sender
         if chance < 0.9:
             return str(self._known(name, str) or self._random.choice(_WORDS))
-        return self._random.choice(_WORDS)
+        return self._random.choice((*_WORDS, sender))
 
     def _known(self, name: str, kind: type[int] | type[str]) -> int | str:
         values = [

@@ -243,7 +243,9 @@ class _Player:
 
     def _message(self, sender: str, kind: str, role: str) -> Message:
         machine = self._machine
-        made = self._payloads.make(machine.messages[kind].payload, sender=sender, now=self._host.clock.now)
+        made = self._payloads.make(
+            machine.messages[kind].payload, sender=sender, role=role, now=self._host.clock.now
+        )
         narrowed = self._narrowed(kind, sender)
         return self._host.message(sender, kind, made, role=role, to=narrowed)
 

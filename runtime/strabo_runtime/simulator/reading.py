@@ -86,14 +86,14 @@ class _Reader:
             scenario = self._scenario(node, roles)
             if scenario is None:
                 continue
-            if scenario.name in seen:
+            first = seen.setdefault(scenario.name, node)
+            if first is not node:
                 self._reporter.error(
                     "duplicate-name",
                     scenario.span,
-                    f"`{scenario.name}` stands here a second time; the first is in line {seen[scenario.name].span.line}",
+                    f"`{scenario.name}` stands here a second time; the first is in line {first.span.line}",
                     expected="each name once",
                 )
-            seen[scenario.name] = node
             scenarios.append(scenario)
         return tuple(scenarios)
 
@@ -195,7 +195,9 @@ class _Reader:
         try:
             by = parse_duration(text)
         except ValueError as error:
-            self._reporter.error("expression-value", value.span, str(error), expected="a duration such as PT30M")
+            self._reporter.error(
+                "expression-value", value.span, str(error), expected="a duration such as PT30M"
+            )
             return None
         if by < 0:
             self._reporter.error(
