@@ -140,7 +140,7 @@ def _apply(before: Instance, changes: Sequence[Change]) -> Instance:
             fields[field] = {**kept, **new}
         elif field == "quorum_lost":
             fields[field] = tuple(value)
-        elif field in _PLAIN or field in _MAPS:
+        elif not name and (field in _PLAIN or field in _MAPS):
             fields[field] = value
         else:
             raise ValueError(f"{path!r} is no change that is known")
