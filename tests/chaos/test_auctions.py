@@ -124,9 +124,7 @@ async def test_every_auction_ends_with_every_effect_counted_once(
 
 async def _kill_at_random(cast: Cast) -> Counter[str]:
     choice = random.Random(SEED)
-    victims = ["worker", "solver-1", "solver-2"] + choice.choices(
-        ["worker", "solver-1", "solver-2"], k=KILLS - 3
-    )
+    victims = [*VICTIMS, *choice.choices(VICTIMS, k=KILLS - len(VICTIMS))]
     choice.shuffle(victims)
     for victim in victims:
         await asyncio.sleep(choice.uniform(0.6, 1.6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import orjson
 from strabo_avro.codec import decode, encode
@@ -89,6 +90,7 @@ limits: {state_bytes: 4194304}
 OTHER_TEXT = PROTOCOL + "description: Another text of the same version.\n"
 
 
+@cache
 def compiled(text: str = PROTOCOL) -> Machine:
     """The machine of a protocol's text."""
     loaded = load(text, filename="test.yaml")
