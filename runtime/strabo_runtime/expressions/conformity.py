@@ -8,6 +8,7 @@ from typing import Any
 
 from strabo_runtime.expressions.building import Builder
 from strabo_runtime.expressions.code import Code, Frame, absence, needed
+from strabo_runtime.expressions.depth import is_bounded, is_deep, too_deep
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
 from strabo_runtime.expressions.logic import check_enum_value
 from strabo_runtime.expressions.resolution import is_optional, resolve, unwrapped
@@ -90,9 +91,15 @@ class Conformity:
         """What is left to do with a value: nothing, bringing it into stored form, or checking it as well."""
         validator = self._validator(expected)
         if certain:
-            return None if code.type == expected else validator.normal
+            finish = None if code.type == expected else validator.normal
+            # A copy is as deep as the original; what is built may wrap a stored value in one more level at every step.
+            return (
+                finish if code.stored is not None or is_bounded(expected, self._named) else _shallow(finish)
+            )
 
         def checked(value: Any) -> Any:
+            if is_deep(value):
+                raise too_deep()
             errors = validator.errors(value)
             if errors:
                 raise EvaluationError(f"`{code.text}` does not fit: {'; '.join(errors[:3])}")
@@ -104,6 +111,15 @@ class Conformity:
         if expected not in self._validators:
             self._validators[expected] = PayloadValidator(expected, self._named)
         return self._validators[expected]
+
+
+def _shallow(finish: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+    def checked(value: Any) -> Any:
+        if is_deep(value):
+            raise too_deep()
+        return value if finish is None else finish(value)
+
+    return checked
 
 
 def _extent(text: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from strabo_runtime.expressions.depth import is_bounded, is_deep, too_deep
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError, ExpressionErrors, Path
 from strabo_runtime.expressions.resolution import describe, is_optional, resolve, unwrapped
 from strabo_runtime.expressions.scanning import closing_brace
@@ -73,6 +74,9 @@ class TemplateCompiler:
         rendering = self._value(value, expect, ())
         if self._errors:
             raise ExpressionErrors(self._errors)
+        built = isinstance(value, (dict, list)) and not rendering.constant
+        if built and expect is not None and not is_bounded(expect, self._named):
+            rendering = Rendering(_shallow(rendering.render))
         return Template(value, rendering)
 
     def _value(self, value: Any, expect: Type | None, path: Path) -> Rendering:
@@ -337,6 +341,18 @@ def _time(read: Callable[[], str], value: str) -> str:
 
 def _constant(value: Json) -> Rendering:
     return Rendering(lambda scope: value, constant=True)
+
+
+def _shallow(render: Render) -> Render:
+    """A template may wrap a stored value in one more level at every step; this is where that ends."""
+
+    def checked(scope: Scope) -> Json:
+        value = render(scope)
+        if is_deep(value):
+            raise too_deep()
+        return value
+
+    return checked
 
 
 def _always(text: str) -> Callable[[Scope], str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias, cast
 
 from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
+from strabo_runtime.expressions.depth import DEEPEST, is_bounded, is_deep
 from strabo_runtime.expressions.resolution import resolve, unwrapped
 from strabo_runtime.expressions.schema import json_schema
 from strabo_runtime.expressions.suggestion import did_you_mean
@@ -27,9 +28,6 @@ from strabo_runtime.expressions.types import (
 
 Normaliser: TypeAlias = Callable[[Any], Json]
 """Gives the stored form of a valid value, without changing the value itself."""
-
-DEEPEST = 64
-"""Levels of lists and objects in a payload. Every walk over a value recurses, and JSON writers stop at some 250."""
 
 _MOST_ERRORS = 50
 _TYPE_NAMES = {
@@ -230,40 +228,12 @@ def _texts(error: ValidationError, known: frozenset[str]) -> Iterator[str]:
             yield f"{pointer(path)}: {error.message}"
 
 
-def is_deep(value: Json, levels: int = DEEPEST) -> bool:
-    """Whether lists and objects are nested more than so many levels; looks no deeper than that."""
-    if type(value) is dict:
-        inner: Iterable[Json] = value.values()
-    elif type(value) is list:
-        inner = value
-    else:
-        return False
-    if levels == 0:
-        return True
-    nested = [each for each in inner if type(each) is dict or type(each) is list]
-    return bool(nested) and any(is_deep(each, levels - 1) for each in nested)
-
-
 def _unbounded_fields(type_: Type, named: NamedTypes) -> tuple[str, ...]:
     """The fields of a payload whose values may be nested without end: untyped ones, and types that recur."""
     record = unwrapped(type_, named)
     if not isinstance(record, Record):
         return ()
-    return tuple(field.name for field in record.fields if not _is_bounded(field.type, named, frozenset()))
-
-
-def _is_bounded(type_: Type, named: NamedTypes, inside: frozenset[str]) -> bool:
-    match type_:
-        case Scalar("object" | "any"):
-            return False
-        case ListOf(inner) | MapOf(inner) | OptionalOf(inner):
-            return _is_bounded(inner, named, inside)
-        case Reference(name):
-            return name not in inside and _is_bounded(named[name], named, inside | {name})
-        case Record(fields, is_open):
-            return not is_open and all(_is_bounded(field.type, named, inside) for field in fields)
-        case _:
-            return True
+    return tuple(field.name for field in record.fields if not is_bounded(field.type, named))
 
 
 def _field_names(type_: Type, named: NamedTypes) -> frozenset[str]:

@@ -297,3 +297,23 @@ def test_a_text_too_long_to_be_a_template_is_refused(environment: Environment) -
     assert [message for _, message in errors(environment, "x" * 50_000 + "${ count }")] == [
         "a text with expressions has at most 50000 characters, this one has 50010"
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expect"),
+    [
+        ({"in": "$extra"}, OBJECT),
+        ("${ {'in': extra} }", OBJECT),
+        ("${ [anything] }", ANY),
+        (["$anything"], ANY),
+    ],
+)
+def test_a_value_wrapped_again_at_every_step_is_an_error_long_before_anything_overflows(
+    world: Any, value: Any, expect: Type
+) -> None:
+    scope = world.scope(anything=[])
+    template = world.environment.template(value, Context(), expect=expect)
+    name = "extra" if expect == OBJECT else "anything"
+    with pytest.raises(EvaluationError, match="nested more than 64 levels deep"):
+        for _ in range(70):
+            scope.set_variable(name, template.render(scope))
