@@ -7,14 +7,16 @@
 The rules are those of Apache Kafka's classic groups. A static member (one with an instance id) that comes back takes
 the place of its former self without a rebalance; the former self is then fenced.
 
-Time comes in from outside: `now` in every call, and `tick` often enough to notice what is due.
+Time comes in from outside: `now` in every call, and `tick` often enough to notice what is due. `keep` is called
+whenever the group is in a state that has to survive the broker: stable, or empty. A broker that starts again goes on
+with the generation kept last, so its members need not notice.
 """
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
@@ -83,12 +85,13 @@ class Member:
         return dict(self.protocols).get(protocol, b"")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Group:
     """One group. Methods raise Refusal with the code that the member is to get."""
 
     id: str
     initial_delay: float
+    keep: Callable[[Group], None]
     state: GroupState = GroupState.EMPTY
     generation: int = 0
     protocol_type: str = ""
@@ -155,6 +158,7 @@ class Group:
         before = self._select() if self.state is GroupState.STABLE else ""
         self._update(member, request, now)
         if self.state is GroupState.STABLE and self._select() == before == self.protocol:
+            self.keep(self)
             # It is told the leader's former id: a leader that came back must not compute an assignment (KIP-345).
             return _done(
                 Joined(self.generation, self.protocol_type, self.protocol, former_leader, member_id, ())
@@ -291,6 +295,7 @@ class Group:
                 if each.syncing is not None and not each.syncing.done():
                     each.syncing.set_result(each.assignment)
                 each.syncing = None
+            self.keep(self)
         if self.state is GroupState.STABLE:
             return _done(member.assignment)
         if member.syncing is None or member.syncing.done():
@@ -383,6 +388,7 @@ class Group:
         self.state = GroupState.EMPTY
         self.generation += 1
         self.protocol = self.leader = ""
+        self.keep(self)
 
     def _check_generation(self, generation: int) -> None:
         if generation != self.generation:

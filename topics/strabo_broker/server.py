@@ -112,7 +112,8 @@ class Broker:
         offsets = Offsets(store)
         self._transactions = Transactions(store, topics, offsets, settings.maximum_transaction_timeout_ms)
         self._transactions.restore()
-        self._groups = GroupsApi(settings, offsets)
+        self._groups = GroupsApi(settings, store, offsets)
+        self._groups.restore()
         self._address = (settings.advertised_host or _reachable(settings.host), listener.getsockname()[1])
         cluster_id = store.value(_CLUSTER_ID)
         if cluster_id is None:

@@ -23,7 +23,7 @@ from strabo_broker.errors import DataDirUnreadable, DataDirUnwritable, StorageFa
 FILE_NAME: Final = "broker.sqlite"
 OFFSET_BITS: Final = 40
 _OFFSET_MASK: Final = (1 << OFFSET_BITS) - 1
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _APPLICATION: Final = 0x53545242  # "STRB"
 _WAL_SOFT_BYTES: Final = 16 << 20
 _WAL_HARD_BYTES: Final = 64 << 20
@@ -55,6 +55,7 @@ create table committed_offsets (
     group_id text, topic text, number integer, "offset" integer not null, leader_epoch integer not null,
     metadata text not null, committed_ms integer not null, primary key (group_id, topic, number)
 ) without rowid;
+create table groups (id text primary key, state text not null) without rowid;
 create table transactional_ids (
     id text primary key, producer_id integer not null, epoch integer not null, state text not null
 ) without rowid;

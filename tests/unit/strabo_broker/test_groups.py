@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from strabo_broker.codes import ErrorCode
 from strabo_broker.errors import Refusal
+from strabo_broker.group_records import decode_group, encode_group
 from strabo_broker.groups import Group, GroupState, Joined, JoinRequest, MemberIdRequired
 
 SESSION = 10.0
@@ -18,8 +19,22 @@ REBALANCE = 60.0
 class Fleet:
     """A group and its clock."""
 
-    group: Group = field(default_factory=lambda: Group("g", 0.0))
+    initial_delay: float = 0.0
     now: float = 0.0
+    kept: list[str] = field(default_factory=list)
+    group: Group = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.group = Group("g", self.initial_delay, self.keep)
+
+    def keep(self, group: Group) -> None:
+        self.kept.append(encode_group(group))
+
+    def restarted(self) -> Fleet:
+        """What a broker that starts again makes of what was kept."""
+        again = Fleet(now=self.now)
+        again.group = decode_group("g", self.kept[-1], 0.0, again.keep, self.now)
+        return again
 
     def join(
         self,
@@ -296,7 +311,7 @@ async def test_a_leader_that_never_syncs_is_dropped(fleet: Fleet) -> None:
 
 
 async def test_a_first_rebalance_waits_for_more_members_when_told_to() -> None:
-    fleet = Fleet(Group("g", 3.0))
+    fleet = Fleet(3.0)
     first, second = fleet.join(), fleet.join()
     fleet.pass_time(2.9)
     assert not first.done()
@@ -314,3 +329,52 @@ async def test_a_member_whose_connection_ended_while_joining_expires(fleet: Flee
     fleet.group.members[leader.member_id].expires = fleet.now + 1
     fleet.group.tick(fleet.now)
     assert list(fleet.group.members) == [leader.member_id]
+
+
+async def test_the_members_of_a_stable_generation_go_on_after_a_restart(fleet: Fleet) -> None:
+    leader, follower = await fleet.stable_pair()
+    fleet.now += SESSION
+    again = fleet.restarted()
+    for member in (leader, follower):
+        again.beat(member)
+        assert await again.sync(member) == member.member_id.encode()
+        again.group.check_commit(member.member_id, None, member.generation, transactional=False)
+    assert again.state() is GroupState.STABLE
+
+
+async def test_members_that_did_not_come_back_after_a_restart_expire(fleet: Fleet) -> None:
+    _, follower = await fleet.stable_pair()
+    again = fleet.restarted()
+    again.now += SESSION - 1
+    again.beat(follower)
+    again.pass_time(1)
+    assert list(again.group.members) == [follower.member_id]
+    assert again.state() is GroupState.PREPARING
+
+
+async def test_a_static_member_is_known_after_a_restart_and_its_former_self_fenced(fleet: Fleet) -> None:
+    former = await fleet.join(instance="one")
+    await fleet.sync(former, "one")
+    latter = await fleet.join(instance="one")
+    again = fleet.restarted()
+    again.beat(latter, "one")
+    with pytest.raises(Refusal) as refused:
+        again.beat(former, "one")
+    assert code_of(refused) is ErrorCode.FENCED_INSTANCE_ID
+
+
+async def test_a_rebalance_under_way_is_taken_up_from_the_generation_before(fleet: Fleet) -> None:
+    leader, _ = await fleet.stable_pair()
+    fleet.join()
+    again = fleet.restarted()
+    again.beat(leader)
+    assert (again.state(), again.group.generation) == (GroupState.STABLE, leader.generation)
+
+
+async def test_an_empty_group_keeps_its_generation_through_a_restart(fleet: Fleet) -> None:
+    joined = await fleet.join()
+    await fleet.sync(joined)
+    fleet.group.leave(joined.member_id, None, fleet.now)
+    again = fleet.restarted()
+    assert again.state() is GroupState.EMPTY
+    assert (await again.join()).generation > joined.generation

@@ -7,9 +7,11 @@ import asyncio
 from strabo_broker.api.call import Answers, Call
 from strabo_broker.codes import ErrorCode
 from strabo_broker.errors import Refusal
+from strabo_broker.group_records import decode_group, encode_group
 from strabo_broker.groups import Group, GroupState, Joined, JoinRequest, MemberIdRequired
 from strabo_broker.offsets import Offsets
 from strabo_broker.settings import BrokerSettings
+from strabo_broker.store import Store
 from strabo_broker.wire import groups
 
 _NEEDS_KNOWN_ID = 4
@@ -19,8 +21,9 @@ _NEEDS_KNOWN_ID = 4
 class GroupsApi:
     """The group coordinator of every group."""
 
-    def __init__(self, settings: BrokerSettings, offsets: Offsets) -> None:
+    def __init__(self, settings: BrokerSettings, store: Store, offsets: Offsets) -> None:
         self._settings = settings
+        self._store = store
         self._offsets = offsets
         self._groups: dict[str, Group] = {}
 
@@ -35,8 +38,25 @@ class GroupsApi:
             42: self.delete,
         }
 
+    def restore(self) -> None:
+        """Take up the groups that an earlier process left."""
+        now = _now()
+        for group_id, state in self._store.query("select id, state from groups"):
+            self._groups[group_id] = decode_group(group_id, state, self._initial_delay, self._keep, now)
+
+    @property
+    def _initial_delay(self) -> float:
+        return self._settings.initial_rebalance_delay_ms / 1000
+
+    def _keep(self, group: Group) -> None:
+        self._store.execute("insert or replace into groups values (?, ?)", (group.id, encode_group(group)))
+
+    def _forget(self, group_id: str) -> None:
+        if self._groups.pop(group_id, None) is not None:
+            self._store.execute("delete from groups where id = ?", (group_id,))
+
     def find(self, group_id: str) -> Group | None:
-        """A group that has had members since the broker started."""
+        """A group that has members, or had them lately."""
         return self._groups.get(group_id)
 
     def tick(self) -> None:
@@ -54,7 +74,7 @@ class GroupsApi:
         with_offsets = set(self._offsets.groups())
         for group in list(self._groups.values()):
             if group.state is GroupState.EMPTY and not group.pending and group.id not in with_offsets:
-                del self._groups[group.id]
+                self._forget(group.id)
 
     def close(self) -> None:
         for group in self._groups.values():
@@ -87,7 +107,7 @@ class GroupsApi:
         if group is None:
             if request.member_id:
                 raise Refusal(ErrorCode.UNKNOWN_MEMBER_ID)
-            group = Group(request.group_id, settings.initial_rebalance_delay_ms / 1000)
+            group = Group(request.group_id, self._initial_delay, self._keep)
             self._groups[request.group_id] = group
         rebalance_timeout = request.rebalance_timeout_ms if request.rebalance_timeout_ms >= 0 else timeout
         return group.join(
@@ -211,7 +231,7 @@ class GroupsApi:
             return ErrorCode.GROUP_ID_NOT_FOUND
         if group is not None and group.members:
             return ErrorCode.NON_EMPTY_GROUP
-        self._groups.pop(group_id, None)
+        self._forget(group_id)
         self._offsets.delete_group(group_id)
         return ErrorCode.NONE
 
