@@ -135,13 +135,7 @@ def written(node: Node) -> str:
     """A part of an expression as text, for messages; long parts are shortened."""
     match node:
         case Constant(_, value):
-            return (
-                "null"
-                if value is None
-                else repr(value)
-                if not isinstance(value, bool)
-                else str(value).lower()
-            )
+            return _literal(value)
         case Name(_, name):
             return plain_name(name)
         case Select(_, operand, field, test):
@@ -158,3 +152,9 @@ def written(node: Node) -> str:
             return "{...}"
         case _:
             return f"{written(node.source)}(...)"
+
+
+def _literal(value: bool | int | float | str | None) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -236,9 +236,13 @@ def read_local(held: Local, name: str) -> Code:
     """A macro's variable. Its value is decoded on its way into the frame."""
     slot = held.slot
     return Code(
-        lambda scope, frame: frame[slot], held.type, name, nullable=held.nullable, origin=("slot", slot),
+        lambda scope, frame: frame[slot],
+        held.type,
+        name,
+        nullable=held.nullable,
+        origin=("slot", slot),
         pure=held.type is not None and leaf_decoder(held.type) is None,
-    )  # fmt: skip
+    )
 
 
 def _never(scope: Scope, frame: Frame) -> Any:

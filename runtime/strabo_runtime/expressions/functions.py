@@ -349,9 +349,12 @@ def _without(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> Code
         fields = [field.name for field in value.type.fields]
         if nodes[1].value not in fields:
             raise builder.error(
-                nodes[1], f"`{value.text}` has no field {name.text}", "unknown-field", length=len(name.text),
+                nodes[1],
+                f"`{value.text}` has no field {name.text}",
+                "unknown-field",
+                length=len(name.text),
                 hint=did_you_mean(str(nodes[1].value), fields),
-            )  # fmt: skip
+            )
     type_, pure = (value.type, value.pure) if kept else (None, False)
     value = value if kept else builder.decoded(value)
     value_run, name_run = value.run, name.run

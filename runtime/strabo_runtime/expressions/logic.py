@@ -341,9 +341,12 @@ def _index(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code
             if field is None:
                 known = [field.name for field in fields]
                 raise builder.error(
-                    nodes[1], f"`{container.text}` has no field {position.text}", "unknown-field",
-                    length=len(position.text), hint=did_you_mean(str(nodes[1].value), known),
-                )  # fmt: skip
+                    nodes[1],
+                    f"`{container.text}` has no field {position.text}",
+                    "unknown-field",
+                    length=len(position.text),
+                    hint=did_you_mean(str(nodes[1].value), known),
+                )
             return _element(builder, operators.value_at, container, position, field.type, text)
         case Scalar("object" | "any"):
             code = _element(builder, operators.index, container, position, ANY, text)

@@ -298,9 +298,11 @@ def literal(value: Any, expect: Type | None, named: NamedTypes) -> Json:
             if value in values:
                 return value
             raise ExpressionError(
-                f"{value!r} is not one of {', '.join(values)}", code="unknown-enum-value", length=len(value),
+                f"{value!r} is not one of {', '.join(values)}",
+                code="unknown-enum-value",
+                length=len(value),
                 hint=did_you_mean(value, values),
-            )  # fmt: skip
+            )
     shown = "true or false" if isinstance(value, bool) else "text" if isinstance(value, str) else "a number"
     length = len(value) if isinstance(value, str) else 1
     raise ExpressionError(
