@@ -41,7 +41,7 @@ def root_field(root: str, name: str, field: RootField, type_: Type) -> Code:
         nullable=field.optional,
         is_field=field.optional,
         pure=field.stored is None,
-        stored=field.stored,
+        stored=field.stored or field.run,
         origin=("payload", None) if field.is_payload else None,
     )
 
