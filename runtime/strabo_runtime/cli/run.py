@@ -32,6 +32,7 @@ def worker(
     ] = None,
 ) -> None:
     """Take inputs of instances from the inbox and carry out their steps. Add workers to scale."""
+    from strabo_runtime.telemetry import logs
     from strabo_runtime.worker import Worker, WorkerSettings
 
     overrides: dict[str, str] = {}
@@ -41,4 +42,5 @@ def worker(
         overrides["kafka_bootstrap_servers"] = bootstrap
     if worker_id is not None:
         overrides["worker_id"] = worker_id
+    logs.configure()
     asyncio.run(Worker(WorkerSettings.load(**overrides)).run())

@@ -16,6 +16,7 @@ from strabo_runtime.engine.machine import (
     RaiseEvent,
     Send,
     StartTimer,
+    State,
     TimerSpec,
     Transition,
     Trigger,
@@ -43,6 +44,17 @@ def edges(machine: Machine) -> tuple[Edge, ...]:
     is drawn likewise.
     """
     return (*_transition_edges(machine), *_timer_edges(machine))
+
+
+def notes(state: State) -> tuple[str, ...]:
+    """What a state waits for beside its arrows: whom it expects what from, and the event that its timeout raises."""
+    lines = []
+    for expectation in state.expects:
+        within = f" within {expectation.within.source}" if expectation.within is not None else ""
+        lines.append(f"expects {' or '.join(expectation.messages)} from {expectation.role}{within}")
+    if state.timeout is not None and isinstance(state.timeout.effect, RaiseEvent):
+        lines.append(_when(state.timeout))
+    return tuple(lines)
 
 
 def _transition_edges(machine: Machine) -> Iterator[Edge]:

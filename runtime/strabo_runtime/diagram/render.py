@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from strabo_runtime.diagram.edges import Edge, edges
+from strabo_runtime.diagram.edges import Edge, edges, notes
 from strabo_runtime.engine.machine import Machine
 
 _COLOURS = {"message": "#1f4e79", "event": "#7a4a00", "automatic": "#555555", "timeout": "#8a1f1f"}
@@ -20,8 +20,10 @@ def to_mermaid(machine: Machine) -> str:
     """A Mermaid `stateDiagram-v2`, with one line for each arrow."""
     lines = ["stateDiagram-v2", f"    [*] --> {machine.initial}"]
     for edge in edges(machine):
-        label = _mermaid_text(_label(edge))
+        label = _mermaid_text(" ".join(_label(edge)))
         lines.append(f"    {edge.source} --> {edge.target}" + (f" : {label}" if label else ""))
+    for state in machine.states.values():
+        lines += [f"    {state.name} : {_mermaid_text(note)}" for note in notes(state)]
     lines += [f"    {state.name} --> [*]" for state in machine.states.values() if state.final is not None]
     return "\n".join(lines) + "\n"
 
@@ -30,9 +32,9 @@ def to_dot(machine: Machine) -> str:
     """A Graphviz digraph; node ids are state names, edge ids are `e0`, `e1`, … in the order of `edges`."""
     lines = [
         f"digraph {_quote(machine.name)} {{",
-        "    rankdir=TB; bgcolor=transparent;",
-        '    node [shape=box, style="rounded,filled", fillcolor="#f4f6f8", fontname="Helvetica", fontsize=12];',
-        '    edge [fontname="Helvetica", fontsize=10];',
+        "    rankdir=TB; bgcolor=transparent; nodesep=0.5; ranksep=0.6;",
+        '    node [shape=box, style="rounded,filled", fillcolor="#f4f6f8", fontname="Arial", fontsize=12, margin="0.22,0.08"];',
+        '    edge [fontname="Arial", fontsize=10];',
         '    start [shape=circle, label="", width=0.18, style=filled, fillcolor=black];',
     ]
     for state in machine.states.values():
@@ -40,13 +42,14 @@ def to_dot(machine: Machine) -> str:
             f', fillcolor="{_FINAL_COLOURS[state.final]}", peripheries=2' if state.final is not None else ""
         )
         tooltip = f", tooltip={_quote(state.description)}" if state.description else ""
-        lines.append(f"    {_quote(state.name)} [id={_quote(state.name)}{extra}{tooltip}];")
+        label = _quote("\n".join((state.name, *notes(state))))
+        lines.append(f"    {_quote(state.name)} [id={_quote(state.name)}, label={label}{extra}{tooltip}];")
     lines.append(f"    start -> {_quote(machine.initial)};")
     for index, edge in enumerate(edges(machine)):
         colour = _COLOURS[edge.kind]
         lines.append(
             f"    {_quote(edge.source)} -> {_quote(edge.target)} "
-            f'[id="e{index}", label={_quote(_label(edge))}, '
+            f'[id="e{index}", label={_quote(_dot_label(edge))}, '
             f'color="{colour}", fontcolor="{colour}", style={_STYLES[edge.kind]}];'
         )
     lines.append("}")
@@ -74,7 +77,12 @@ def _graphviz() -> str:
     return found
 
 
-def _label(edge: Edge) -> str:
+def _dot_label(edge: Edge) -> str:
+    # A line each, with room at both ends: the reader's font may be wider than the one that Graphviz measured with.
+    return "\n".join(f"  {part}  " for part in _label(edge))
+
+
+def _label(edge: Edge) -> list[str]:
     parts = [edge.label] if edge.label else []
     if edge.condition:
         condition = (
@@ -83,9 +91,7 @@ def _label(edge: Edge) -> str:
             else edge.condition[: _CONDITION_WIDTH - 1] + "…"
         )
         parts.append(f"[{' '.join(condition.split())}]")
-    if edge.effects:
-        parts.append("/ " + ", ".join(edge.effects))
-    return " ".join(parts)
+    return parts + [f"/ {effect}" for effect in edge.effects]
 
 
 def _quote(text: str) -> str:
