@@ -12,13 +12,13 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError, UnknownTopicOr
 from strabo_topics.clients import producer as new_producer
 from strabo_topics.settings import KafkaSettings
 
-from strabo_agents.backoff import until_it_works
+from strabo_agents.backoff import Backoff, until_it_works
 from strabo_agents.envelopes import Post
 from strabo_agents.errors import NoAnswer, SettingsError
 from strabo_agents.messages import Accepted, Outgoing
 from strabo_agents.replies import Replies
 
-BACKOFF, BACKOFF_LIMIT = 0.1, 5.0
+BACKOFF = Backoff(first=0.1, limit=5.0)
 
 _log = structlog.get_logger(__name__)
 
@@ -57,9 +57,8 @@ class KafkaTransport:
         if records:
             await until_it_works(
                 lambda: self._produce_once(records),
+                BACKOFF,
                 may_pass=_may_pass,
-                first=BACKOFF,
-                limit=BACKOFF_LIMIT,
                 sleep=asyncio.sleep,
                 on_failure=_note_failure,
             )

@@ -17,9 +17,8 @@ import structlog
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable, UnknownSchema
 from strabo_avro.records import Envelope
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
-from strabo_agents.backoff import Sleep, exponential, until_it_works
+from strabo_agents.backoff import Backoff, Sleep, until_it_works
 from strabo_agents.delivery.attempt import Delivery, Surroundings, run_handler
 from strabo_agents.delivery.breaker import Breaker
 from strabo_agents.delivery.crash_points import Checkpoint, pass_by
@@ -33,7 +32,7 @@ from strabo_agents.stores.store import Handled, Held, Lease
 T = TypeVar("T")
 
 HELD_PAUSE = 0.5
-STORE_BACKOFF, STORE_BACKOFF_LIMIT = 0.1, 5.0
+STORE_BACKOFF = Backoff(first=0.1, limit=5.0)
 
 _log = structlog.get_logger(__name__)
 
@@ -157,14 +156,13 @@ class Processor:
     async def _outbox_of(self, delivery: Delivery) -> tuple[Outgoing, ...]:
         """What the handler sends, or, where it fails for good, the dead letter."""
         try:
-            return await AsyncRetrying(
-                stop=stop_after_attempt(self._retry.attempts),
-                wait=exponential(self._retry.backoff, self._retry.limit),
-                retry=retry_if_exception(_may_pass),
+            return await until_it_works(
+                lambda: self._attempt(delivery),
+                Backoff(self._retry.backoff, self._retry.limit, self._retry.attempts),
+                may_pass=_may_pass,
                 sleep=self._sleep,
-                before_sleep=lambda state: _note_retry(delivery, state),
-                reraise=True,
-            )(self._attempt, delivery)
+                on_failure=lambda attempt, error: _note_retry(delivery, attempt, error),
+            )
         except LeaseLost:
             raise
         except Exception as error:
@@ -213,9 +211,8 @@ class Processor:
         """The result of work on the store, tried until it answers."""
         result = await until_it_works(
             work,
+            STORE_BACKOFF,
             may_pass=lambda error: isinstance(error, StoreUnavailable),
-            first=STORE_BACKOFF,
-            limit=STORE_BACKOFF_LIMIT,
             sleep=self._sleep,
             on_failure=self._note_unavailable,
         )
@@ -260,12 +257,11 @@ def _may_pass(error: BaseException) -> bool:
     return not isinstance(error, Permanent | AuthorError | Rejected | LeaseLost | asyncio.CancelledError)
 
 
-def _note_retry(delivery: Delivery, state: RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
+def _note_retry(delivery: Delivery, attempt: int, error: BaseException) -> None:
     _log.warning(
         "a handler failed and is tried again",
         message_id=delivery.envelope.id,
         handler=delivery.route.handler.name,
-        attempt=state.attempt_number,
+        attempt=attempt,
         error=f"{type(error).__name__}: {error}",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import time
 from collections.abc import Callable
@@ -23,6 +24,8 @@ class LeaseTable:
     def __init__(self, duration: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._duration = duration
         self._clock = clock
+        self._nonce = secrets.token_hex(8)
+        self._numbers = itertools.count()
         self._holdings: dict[str, _Holding] = {}
 
     def claim(self, message_id: str, digest: bytes) -> Lease | Held:
@@ -31,7 +34,7 @@ class LeaseTable:
         holding = self._holdings.get(message_id)
         if holding is not None and holding.until > now:
             return Held(holding.until - now)
-        lease = Lease(message_id, digest, secrets.token_hex(8))
+        lease = Lease(message_id, digest, f"{self._nonce}-{next(self._numbers)}")
         self._holdings[message_id] = _Holding(lease.token, now + self._duration)
         return lease
 

@@ -8,13 +8,14 @@ commits in one transaction whatever has gathered meanwhile: a commit a message w
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -65,10 +66,10 @@ class SqliteStore:
 
     async def open(self) -> None:
         """See `Store.open`; waits `patience` seconds for a predecessor that is just ending."""
-        writer = _Writer(self._path)
+        writer = _Writer(self._path, asyncio.get_running_loop())
         writer.start()
         try:
-            await writer.do(lambda _: None, wait_for_lock=self._patience)
+            await writer.do(lambda _: None, patience=self._patience)
         except BaseException:
             writer.stop()
             raise
@@ -137,20 +138,30 @@ class SqliteStore:
         return await self._writer.do(work)
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Work for the thread; `patience` is how long it may wait for the file's lock, in seconds."""
+
+    work: Work
+    future: asyncio.Future[Any]
+    patience: float
+
+
 class _Writer(threading.Thread):
     """The thread that owns the connection: takes pieces of work in order and commits them in groups."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(name=f"store {path.name}", daemon=True)
         self._path = path
-        self._queue: queue.SimpleQueue[tuple[Work, Future[Any], float] | None] = queue.SimpleQueue()
+        self._loop = loop
+        self._queue: queue.SimpleQueue[_Piece | None] = queue.SimpleQueue()
         self._connection: sqlite3.Connection | None = None
 
-    async def do(self, work: Callable[[sqlite3.Connection], T], *, wait_for_lock: float = 0.0) -> T:
+    async def do(self, work: Callable[[sqlite3.Connection], T], *, patience: float = 0.0) -> T:
         """The result of `work`, once it is committed."""
-        future: Future[T] = Future()
-        self._queue.put((work, future, wait_for_lock))
-        return await asyncio.wrap_future(future)
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._queue.put(_Piece(work, future, patience))
+        return await future
 
     def stop(self) -> None:
         """End the thread once everything queued is done."""
@@ -167,26 +178,25 @@ class _Writer(threading.Thread):
                 except queue.Empty:
                     break
             stopping = None in batch
-            self._run_batch([item for item in batch if item is not None])
+            self._run_batch([piece for piece in batch if piece is not None])
         if self._connection is not None:
             self._connection.close()
 
-    def _run_batch(self, batch: Sequence[tuple[Work, Future[Any], float]]) -> None:
-        wanted = [(work, future) for work, future, _ in batch if future.set_running_or_notify_cancel()]
-        if not wanted:
+    def _run_batch(self, batch: Sequence[_Piece]) -> None:
+        if not batch:
             return
+        results: Sequence[Any] = ()
+        failure: BaseException | None = None
         try:
-            connection = self._connected(max(patience for _, _, patience in batch))
+            connection = self._connected(max(piece.patience for piece in batch))
             connection.execute("BEGIN IMMEDIATE")
-            results = [work(connection) for work, _ in wanted]
+            results = [piece.work(connection) for piece in batch]
             connection.execute("COMMIT")
         except BaseException as error:
             failure = self._failure(error)
-            for _, future in wanted:
-                future.set_exception(failure)
-            return
-        for (_, future), result in zip(wanted, results, strict=True):
-            future.set_result(result)
+        # One call into the loop a batch: waking it costs more than the work itself. It may be closed by now.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(_settle, batch, results, failure)
 
     def _connected(self, patience: float) -> sqlite3.Connection:
         if self._connection is None:
@@ -226,6 +236,17 @@ class _Writer(threading.Thread):
         if isinstance(error, sqlite3.Error | OSError):
             return StoreUnavailable(f"{self._path}: {error}")
         return error
+
+
+def _settle(batch: Sequence[_Piece], results: Sequence[Any], failure: BaseException | None) -> None:
+    """Tell those who wait, in the loop's thread."""
+    for number, piece in enumerate(batch):
+        if piece.future.done():
+            continue
+        if failure is None:
+            piece.future.set_result(results[number])
+        else:
+            piece.future.set_exception(failure)
 
 
 def _find(connection: sqlite3.Connection, message_id: str) -> tuple[bytes, Handled] | None:
