@@ -31,8 +31,12 @@ def is_deep(value: Json, levels: int = DEEPEST) -> bool:
         return False
     if levels == 0:
         return True
-    nested = [each for each in inner if type(each) is dict or type(each) is list]
-    return bool(nested) and any(is_deep(each, levels - 1) for each in nested)
+    for each in inner:
+        if type(each) is not dict and type(each) is not list:
+            continue
+        if is_deep(each, levels - 1):
+            return True
+    return False
 
 
 def is_bounded(type_: Type, named: NamedTypes, inside: frozenset[str] = frozenset()) -> bool:
