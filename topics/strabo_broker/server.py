@@ -20,7 +20,7 @@ from strabo_broker.api.transactions import TransactionsApi
 from strabo_broker.cache import TailCache
 from strabo_broker.connection import Connection
 from strabo_broker.data_dir import DataDir
-from strabo_broker.errors import AddressUnavailable, NotLoopback, PortInUse, StorageFailed
+from strabo_broker.errors import AddressUnavailable, DataDirUnreadable, NotLoopback, PortInUse, StorageFailed
 from strabo_broker.maintenance import Maintenance
 from strabo_broker.offsets import Offsets
 from strabo_broker.settings import BrokerSettings
@@ -72,9 +72,11 @@ class Broker:
         try:
             self._data_dir = DataDir(self.settings.data_dir)
             self._open(listener)
-        except BaseException:
+        except BaseException as error:
             listener.close()
             self._release()
+            if isinstance(error, StorageFailed):
+                raise DataDirUnreadable(f"the log in {self.settings.data_dir} is damaged: {error}") from None
             raise
         loop = asyncio.get_running_loop()
         self._failed = loop.create_future()
@@ -86,7 +88,7 @@ class Broker:
         if not settings.allow_remote and not _is_loopback(settings.host):
             raise NotLoopback(
                 f"will not listen at {settings.host}: others on the network could then read and write everything;"
-                " use 127.0.0.1, or allow remote clients explicitly"
+                " use 127.0.0.1, or allow remote clients (allow_remote, --allow-remote)"
             )
         try:
             family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
@@ -126,7 +128,7 @@ class Broker:
             RecordsApi(topics, self._transactions),
             self._groups,
             OffsetsApi(topics, self._groups, offsets, self._transactions, settings.offset_metadata_bytes),
-            TransactionsApi(store, topics, self._transactions),
+            TransactionsApi(topics, self._transactions),
             AdminApi(topics, NODE_ID, settings.default_partitions, settings.maximum_request_bytes),
         )
         self.answers = {key: answer for api in apis for key, answer in api.answers().items()}
@@ -150,6 +152,8 @@ class Broker:
             await asyncio.sleep(0)
             self._server = None
             self.store.close()
+        if self._failed is not None and self._failed.done():
+            self._failed.exception()  # told in the log, whether anyone waits for it or not
         self._release()
 
     def _release(self) -> None:
@@ -182,8 +186,8 @@ class Broker:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(_TICK_SECONDS)
-            self._groups.tick()
             try:
+                self._groups.tick()
                 for transactional_id in self._transactions.abort_overdue(now_ms()):
                     log.info("aborted the transaction of %s: its time is over", transactional_id)
                 await self.store.settled()

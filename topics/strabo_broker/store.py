@@ -125,11 +125,14 @@ class Store:
 
     def query(self, statement: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows that a statement finds, this turn's changes included."""
-        return self._database.execute(statement, tuple(values))
+        try:
+            yield from self._database.execute(statement, tuple(values))
+        except sqlite3.Error as error:
+            raise self._fail(error) from None
 
     def _fail(self, error: sqlite3.Error) -> StorageFailed:
-        """Note that memory is ahead of the disk: the broker has to stop, never to answer from what may be lost."""
-        self.failure = self.failure or StorageFailed(f"{self._path} could not be written: {error}")
+        """Note that memory may be ahead of the disk: the broker stops, never to answer from what may be lost."""
+        self.failure = self.failure or StorageFailed(f"{self._path} cannot be used any more: {error}")
         return self.failure
 
     def changed(self, what: Saved) -> None:

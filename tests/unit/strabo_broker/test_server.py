@@ -93,6 +93,21 @@ async def test_a_broker_that_did_not_start_leaves_port_and_folder_free(tmp_path:
     await broker.stop()
 
 
+async def test_a_damaged_log_is_told_in_one_line(tmp_path: Path) -> None:
+    broker = Broker(BrokerSettings(data_dir=tmp_path))
+    await broker.start()
+    client = await WireClient.connect(broker.bootstrap)
+    await create_topic(client, "t", 50)
+    await client.close()
+    await broker.stop()
+    log = bytearray((tmp_path / "broker.sqlite").read_bytes())
+    log[4096:] = bytes(len(log) - 4096)
+    (tmp_path / "broker.sqlite").write_bytes(log)
+    with pytest.raises(errors.DataDirUnreadable, match="damaged") as error:
+        await Broker(BrokerSettings(data_dir=tmp_path)).start()
+    assert "\n" not in str(error.value)
+
+
 async def test_a_temporary_folder_is_removed(own_broker: Broker) -> None:
     assert own_broker._data_dir is not None
     folder = own_broker._data_dir.path

@@ -67,7 +67,7 @@ async def test_a_waiter_that_gave_up_holds_up_nobody(store: Store) -> None:
 async def test_a_disk_that_refuses_fails_everyone_from_then_on(store: Store) -> None:
     store._database.execute("pragma query_only = on")
     for _ in range(2):
-        with pytest.raises(StorageFailed, match="could not be written"):
+        with pytest.raises(StorageFailed, match="cannot be used"):
             store.set_value("name", 1)
     with pytest.raises(StorageFailed):
         await store.settled()

@@ -8,7 +8,6 @@ from strabo_broker.api.call import Answers, Call, now_ms
 from strabo_broker.codes import ErrorCode
 from strabo_broker.errors import Refusal
 from strabo_broker.partition import Partition
-from strabo_broker.store import Store
 from strabo_broker.topics import Topics
 from strabo_broker.transactions import Transactions
 from strabo_broker.wire import transactions
@@ -21,8 +20,7 @@ _KNOWS_FENCED: Final = 2
 class TransactionsApi:
     """The transaction coordinator of every transactional id."""
 
-    def __init__(self, store: Store, topics: Topics, coordinator: Transactions) -> None:
-        self._store = store
+    def __init__(self, topics: Topics, coordinator: Transactions) -> None:
         self._topics = topics
         self._transactions = coordinator
 
