@@ -29,7 +29,7 @@ from tests.contracts.wire import (
 from tests.support.brokers import BROKERS, start_broker, started
 from tests.support.services import BrokerService
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("crash")]
+pytestmark = pytest.mark.slow
 
 WRITERS = 4
 LOADED, PLAIN, DELETED, OPEN, SILENT, DONE = "loaded", "plain", "deleted", "open", "silent", "done"

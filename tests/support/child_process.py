@@ -18,8 +18,7 @@ _STARTER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="child-process-s
 class ChildProcess:
     """One command, started at once, in a process group of its own, its output appended to a log file.
 
-    The group keeps Ctrl-C in the terminal from the child: the fixtures end it in order. `setpriv`
-    (util-linux) has the kernel kill the child when the test process is gone without having done so.
+    The group keeps Ctrl-C in the terminal from the child: the fixtures end it in order.
     """
 
     def __init__(
@@ -31,12 +30,10 @@ class ChildProcess:
         folder: Path | None = None,
     ) -> None:
         self.log = log
-        setpriv = shutil.which("setpriv")
-        guarded = [setpriv, "--pdeathsig", "KILL", "--", *command] if setpriv else list(command)
         with log.open("ab") as output:
             self._process = _STARTER.submit(
                 subprocess.Popen,
-                guarded,
+                _bound_to_this_process(command),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -89,3 +86,15 @@ class ChildProcess:
     def _send(self, number: signal.Signals) -> None:
         if self.runs:
             os.killpg(self.pid, number)
+
+
+def _bound_to_this_process(command: Sequence[str]) -> list[str]:
+    """The command, killed by the kernel when this process is gone without having ended it.
+
+    `setpriv` (util-linux) asks for that; the shell then looks whether this process was gone before the asking.
+    """
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        return list(command)
+    unless_orphaned = f'[ "$PPID" -eq {os.getpid()} ] && exec "$@"'
+    return [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", unless_orphaned, "sh", *command]

@@ -128,21 +128,27 @@ class KafkaProcess:
         )
 
 
+def container_environment(port: int, settings: Mapping[str, str]) -> dict[str, str]:
+    """The same settings as the image of Apache Kafka takes them: `a.b` as `KAFKA_A_B`."""
+    values = {"PORT": str(port), "CONTROLLER_PORT": "9093", "DATA": "/var/lib/kafka/data"}
+    # The mapped port ends at the container's own address, not at its loopback.
+    listeners = f"PLAINTEXT://0.0.0.0:{port},CONTROLLER://127.0.0.1:9093"
+    wanted = server_settings(values, {"listeners": listeners, **settings})
+    environment = {"KAFKA_" + key.upper().replace(".", "_"): value for key, value in wanted.items()}
+    return {"CLUSTER_ID": CLUSTER_ID, **environment}
+
+
 class KafkaContainer:
     """Apache Kafka in a container, started on a fixed port: a restart must keep the address."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         from testcontainers.core.container import DockerContainer
 
-        port, controller_port = free_port(), free_port()
+        port = free_port()
         self.bootstrap = f"127.0.0.1:{port}"
-        values = {"PORT": str(port), "CONTROLLER_PORT": str(controller_port), "DATA": "/var/lib/kafka/data"}
-        listeners = f"PLAINTEXT://0.0.0.0:{port},CONTROLLER://127.0.0.1:{controller_port}"
         image = os.environ.get("STRABO_TEST_KAFKA_IMAGE", f"apache/kafka:{kafka_version()}")
         self._container = DockerContainer(image).with_bind_ports(port, port)
-        self._container.with_env("CLUSTER_ID", CLUSTER_ID)
-        for key, value in server_settings(values, {"listeners": listeners, **settings}).items():
-            self._container.with_env("KAFKA_" + key.upper().replace(".", "_"), value)
+        self._container.with_envs(**container_environment(port, settings))
         self._container.start()
         try:
             self._wait()

@@ -28,7 +28,7 @@ class BrokerService(Protocol):
         """End it as a crash does, with SIGKILL."""
 
     def restart(self) -> None:
-        """Start it again after `kill` or `stop`; returns when it answers clients."""
+        """Start it again, after `kill` or in good order; returns when it answers clients."""
 
     def pause(self) -> None:
         """Freeze it, with SIGSTOP: connections stay open and nothing is answered."""
@@ -37,7 +37,7 @@ class BrokerService(Protocol):
         """Let a paused one go on."""
 
     def stop(self) -> None:
-        """End it in good order; nothing happens when it is not running."""
+        """End it in good order and for good; nothing happens when that is done already."""
 
 
 def running_in_ci() -> bool:

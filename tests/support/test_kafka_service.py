@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.kafka_service import ForeignKafka, server_settings
+from tests.support.kafka_service import ForeignKafka, container_environment, server_settings
 from tests.support.services import BrokerService, ServiceUnavailableError, answers_metadata
 
 
@@ -16,7 +16,7 @@ def answers(service: BrokerService) -> bool:
 
 
 @pytest.mark.slow
-def test_a_broker_lives_through_a_crash_a_freeze_and_an_orderly_stop(fresh_broker: BrokerService) -> None:
+def test_a_broker_lives_through_a_crash_a_freeze_and_an_orderly_restart(fresh_broker: BrokerService) -> None:
     address = fresh_broker.bootstrap
     assert answers(fresh_broker)
     fresh_broker.kill()
@@ -26,11 +26,12 @@ def test_a_broker_lives_through_a_crash_a_freeze_and_an_orderly_stop(fresh_broke
     fresh_broker.pause()
     fresh_broker.resume()
     assert answers(fresh_broker)
-    fresh_broker.stop()
-    fresh_broker.stop()
     fresh_broker.restart()
     assert answers(fresh_broker)
     assert fresh_broker.bootstrap == address
+    fresh_broker.stop()
+    assert not answers(fresh_broker)
+    fresh_broker.stop()
 
 
 def test_settings_given_replace_those_of_the_template(tmp_path: Path) -> None:
@@ -40,6 +41,14 @@ def test_settings_given_replace_those_of_the_template(tmp_path: Path) -> None:
     assert settings["message.max.bytes"] == "10"
     assert settings["log.dirs"] == str(tmp_path)
     assert not [value for value in settings.values() if "@" in value.replace("1@127", "")]
+
+
+def test_a_container_gets_the_settings_in_its_environment() -> None:
+    environment = container_environment(20_000, {"log.retention.check.interval.ms": "7"})
+    assert environment["KAFKA_LOG_RETENTION_CHECK_INTERVAL_MS"] == "7"
+    assert environment["KAFKA_ADVERTISED_LISTENERS"] == "PLAINTEXT://127.0.0.1:20000"
+    assert environment["KAFKA_LISTENERS"].startswith("PLAINTEXT://0.0.0.0:20000,")
+    assert environment["KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR"] == "1"
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "127.0.0.1:port"])
