@@ -12,7 +12,7 @@ import cramjam
 
 from strabo_broker.errors import CorruptBatch
 
-MAXIMUM_UNPACKED: Final = 256 << 20
+MAXIMUM_UNPACKED: Final = 64 << 20
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK: Final = 32 << 10
