@@ -29,19 +29,25 @@ class Catalogue:
 
     def __init__(self) -> None:
         self._definitions: dict[str, Definition] = {}
+        self._named: dict[str, list[Definition]] = {}
         self._compiled: dict[str, Machine | str] = {}
 
     def apply(self, record: Incoming) -> None:
         """Take in one record of the topic."""
         key = (record.key or b"").decode(errors="replace")
+        before = self._definitions.pop(key, None)
+        if before is not None:
+            self._named[before.name].remove(before)
         if record.value is None:
-            self._definitions.pop(key, None)
             return
         try:
-            self._definitions[key] = decode(record.value, Definition)
+            definition = decode(record.value, Definition)
         except Undecodable as error:
             # Left out, not fatal: starts of it are refused, and its instances' partitions say what is missing.
             _log.error("a published protocol cannot be read", key=key, error=str(error))
+            return
+        self._definitions[key] = definition
+        self._named.setdefault(definition.name, []).append(definition)
 
     def machine(self, definition_hash: str) -> Machine | str:
         """The machine of a text, or why there is none."""
@@ -56,7 +62,7 @@ class Catalogue:
 
     def startable(self, protocol: str, version: str, definition_hash: str = "") -> Machine | Unstartable:
         """The machine for a new instance. `version` empty: the one published last; `definition_hash` empty: any."""
-        named = [one for one in self._definitions.values() if one.name == protocol and not one.withdrawn]
+        named = [one for one in self._named.get(protocol, ()) if not one.withdrawn]
         if not version and named:
             version = max(named, key=lambda one: one.published_at).version
         found = [one for one in named if one.version == version]

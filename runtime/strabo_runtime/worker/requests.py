@@ -18,6 +18,12 @@ from strabo_runtime.expressions.types import Json
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.kafka import Incoming
 
+RESERVED = b"\0"
+"""What the state topic's own keys begin with."""
+
+MAX_NAME_LENGTH = 1_000
+MAX_DEPTH = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -118,7 +124,10 @@ def _read(record: Incoming, partitions: int) -> Request:
             f"murmur2 of the key modulo {partitions}",
             "misplaced",
         )
+    if record.key.startswith(RESERVED):
+        raise _Unreadable("an instance's id must not begin with a null character", "undecodable")
     envelope = decode(record.value, Envelope)
+    _check_names(envelope)
     if envelope.instance_id.encode() != record.key:
         raise _Unreadable(
             f"its key names another instance than its envelope ({envelope.instance_id})", "misplaced"
@@ -131,6 +140,15 @@ def _read(record: Incoming, partitions: int) -> Request:
         raise _Unreadable("its envelope has no id, or no sender", "undecodable")
     named, or_send = _options(envelope.start) if envelope.kind == "start" else ({}, False)
     return Request(record, envelope, _json(envelope.payload, "payload"), named, or_send)
+
+
+def _check_names(envelope: Envelope) -> None:
+    """What ids and records are made of must not make them too large to be sent."""
+    for name in ("id", "instance_id", "sender", "type", "protocol", "version"):
+        if len(getattr(envelope, name)) > MAX_NAME_LENGTH:
+            raise _Unreadable(
+                f"its envelope's {name} is longer than {MAX_NAME_LENGTH} characters", "undecodable"
+            )
 
 
 def _options(stored: bytes | None) -> tuple[dict[str, Agents], bool]:
@@ -149,6 +167,17 @@ def _are_ids(agents: object) -> bool:
 
 def _json(text: bytes, what: str) -> Any:
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise _Unreadable(f"its envelope's {what} is not JSON: {error}", "undecodable") from error
+    if text.count(b"{") + text.count(b"[") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+        # The records that hold it nest it further, and JSON writers have their limits.
+        raise _Unreadable(f"its envelope's {what} is nested more than {MAX_DEPTH} levels deep", "undecodable")
+    return value
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (levels == 0 and isinstance(value, dict | list)) or any(
+        _is_deeper(one, levels - 1) for one in inner
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import orjson
 from strabo_avro.codec import encode
+from strabo_avro.errors import Unencodable
 from strabo_avro.records import POSITION_KEY, Position
 
 from strabo_runtime import journal
@@ -28,6 +29,7 @@ from strabo_runtime.worker.surroundings import Surroundings
 MAX_TIMERS = 200
 MAX_EXPIRED = 500
 NEVER = -1
+UNSENDABLE = (TooLarge, Unencodable, orjson.JSONEncodeError)
 
 
 @dataclass(slots=True)
@@ -259,23 +261,21 @@ class Runner:
         work: Work,
         touched: dict[str, None],
     ) -> None:
+        record = None if request is None else request.record
         try:
-            records = self._records(done, machine, instance_id, request)
-        except TooLarge as error:
-            assert machine is not None
-            done = fail_step(machine, done.before, done.input, str(error))
-            records = self._records(done, machine, instance_id, request)
-        for topic, record in records:
-            work.records[topic, self.partition].append(record)
+            written = self._records(done, machine, instance_id, request)
+        except UNSENDABLE as error:
+            # Not the worker's end, nor that of the partition: it is this step that cannot be.
+            if machine is None:
+                self._bury(record, instance_id, str(error), "step", work)
+                return
+            done = fail_step(machine, done.before, done.input, f"the step cannot be sent: {error}")
+            written = self._records(done, machine, instance_id, request)
+        for topic, outgoing in written:
+            work.records[topic, self.partition].append(outgoing)
         work.steps += 1
         if done.verdict == "failed":
-            self._bury(
-                None if request is None else request.record,
-                instance_id,
-                done.error or "the step failed",
-                "step",
-                work,
-            )
+            self._bury(record, instance_id, done.error or "the step failed", "step", work)
         over = done.before is not None and done.before.status != "running"
         if done.after is not None and done.after is not done.before and not over:
             assert machine is not None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import structlog
 
+from strabo_runtime.worker import watchdog
 from strabo_runtime.worker.aiokafka_port import AiokafkaPort
 from strabo_runtime.worker.assignment import Assignment
 from strabo_runtime.worker.backoff import Backoff
@@ -70,7 +71,7 @@ class Worker:
         """
         with _stopped_by_signals(self.stop):
             try:
-                await together(self._work(), self._until_stopped())
+                await together(self._work(), self._until_stopped(), watchdog.watch())
             finally:
                 for task in self._closing:
                     task.cancel()

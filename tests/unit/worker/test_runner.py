@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import orjson
 import pytest
-from strabo_avro.codec import encode
-from strabo_avro.records import DeadLetter
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strabo_avro.codec import decode, encode
+from strabo_avro.errors import Undecodable
+from strabo_avro.records import DeadLetter, Envelope
 
 from tests.unit.worker.kit import NOON, OTHER_TEXT, Bench, announcement, definition, envelope, start
 from tests.unit.worker.memory_kafka import Stored
@@ -403,3 +406,92 @@ def test_a_position_past_control_records_is_noted_when_there_is_nothing_else_to_
     bench.give()
 
     assert bench.position() == 5
+
+
+# -- whatever stands in the inbox -------------------------------------------------------------------------------------
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+names = st.sampled_from(
+    ["a", "caller", "Open", "Add", "Close", "Sum", "Counter", "w1", "", "engine:Keeper"]
+) | st.text(max_size=10)
+envelopes = st.builds(
+    Envelope,
+    id=names,
+    kind=st.sampled_from(["start", "start", "message", "message", "message", "command", "reply"]),
+    type=names,
+    protocol=st.just("Counter") | names,
+    version=st.sampled_from(["", "1.0", "x"]),
+    definition_hash=st.just(""),
+    instance_id=st.sampled_from(["a", "a", "b", "\0position", ""]),
+    sender=st.just("caller") | names,
+    sender_role=st.sampled_from(["", "Caller", "Nobody"]),
+    to=st.lists(names, max_size=2).map(tuple),
+    in_reply_to=st.none() | names,
+    sent_at=st.integers(-(2**63), 2**63 - 1),
+    payload=json_values.map(orjson.dumps)
+    | st.sampled_from([b"", b"{", b'{"number": 1}', b"[" * 300 + b"]" * 300]),
+    user=st.none() | names,
+    start=st.none() | json_values.map(orjson.dumps) | st.just(b'{"roles": {"Watcher": ["w1", "w2"]}}'),
+    wants_reply=st.booleans(),
+    deadline=st.none(),
+    signature=st.none(),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(envelopes.map(encode) | st.binary(max_size=40), min_size=1, max_size=8), st.integers(0, 20_000)
+)
+def test_no_record_stops_a_partition(values: list[bytes], step_of_time: int) -> None:
+    bench = Bench()
+    bench.take(start("a"))
+    for offset, value in enumerate(values, 1):
+        bench.clock.at += step_of_time
+        try:
+            key = decode(value, Envelope).instance_id.encode()
+        except Undecodable:
+            key = b"a"
+        bench.give(Stored("ns.inbox", 0, offset, bench.clock.at, key, value))
+
+    stepped = {one.offset for one in bench.steps()}
+    buried = {one.offset for one in bench.buried()}
+    assert stepped | buried >= set(range(len(values) + 1))
+    assert bench.position() == len(values) + 1
+
+
+def test_a_step_whose_records_cannot_be_written_fails_alone() -> None:
+    bench = Bench()
+    bench.take(start("a"))
+
+    bench.take(envelope("a", "Add", {"number": 1}, id="x" * 1_001), envelope("a", "Add", {"number": 1}))
+
+    assert "id is longer than 1000" in bench.buried()[0].reason
+    assert [one.verdict for one in bench.steps()] == ["taken", "taken"]
+
+
+def test_a_payload_that_is_nested_too_deeply_becomes_a_dead_letter() -> None:
+    bench = Bench()
+    nested: object = 0
+    for _ in range(101):
+        nested = [nested]
+
+    bench.take(envelope("a", "Add", nested))
+
+    assert "nested more than 100 levels" in bench.buried()[0].reason
+
+
+def test_an_instance_cannot_have_the_name_of_a_key_of_ours() -> None:
+    bench = Bench()
+
+    bench.take(start("\0position"))
+
+    assert "must not begin with a null" in bench.buried()[0].reason
+    assert bench.state() == {}
