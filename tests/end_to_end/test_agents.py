@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.admin import RecordsToDelete
 from pydantic import BaseModel
-from strabo_agents import Agent, Client, Conversation, InstanceFailed, NoAnswer, Rejected
+from strabo_agents import Agent, Client, Conversation, InstanceFailed, NoAnswer, Rejected, runner
 from strabo_agents.errors import StoreInUse, UnknownRole
 from strabo_agents.runner import Runner
 from strabo_agents.settings import AgentSettings
+from strabo_topics import clients
 from strabo_topics.agents import read_agents
-from strabo_topics.clients import admin_client
 from strabo_topics.errors import BrokerUnreachable
 from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
@@ -56,13 +57,13 @@ def make_solver(agent_id: str = "s1") -> Agent:
 
 @asynccontextmanager
 async def running(agent: Agent, namespace: AgentNamespace, **settings: object) -> AsyncIterator[Runner]:
-    runner = Runner(agent, kafka=namespace.settings, settings=AgentSettings.load(**settings))
-    task = asyncio.create_task(runner.run())
+    run = Runner(agent, kafka=namespace.settings, settings=AgentSettings.load(**settings))
+    task = asyncio.create_task(run.run())
     try:
-        await runner.ready_or_failed(task)
-        yield runner
+        await run.ready_or_failed(task)
+        yield run
     finally:
-        runner.stop()
+        run.stop()
         await task
 
 
@@ -377,6 +378,30 @@ async def test_reading_pauses_when_enough_is_in_hand_and_goes_on(namespace: Agen
         assert len({each.id for each in await namespace.sent(30)}) == 30
 
 
+async def test_a_handler_that_takes_long_does_not_cost_the_agent_its_place_in_the_group(
+    namespace: AgentNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        runner, "new_consumer", partial(clients.consumer, max_poll_interval_ms=500, heartbeat_interval_ms=100)
+    )
+    agent, runs, gate = Agent("s1"), list[str](), asyncio.Event()
+
+    @agent.role(PROTOCOL, "Solver").on
+    async def bid(call: Call, conversation: Conversation) -> Bid:
+        runs.append(conversation.message.message_id)
+        await gate.wait()
+        return Bid(cost=1.0)
+
+    await namespace.deliver("Call", {"size": 1}, to=["s1"], id="m1")
+    async with running(agent, namespace, agent_max_pending=1):
+        await asyncio.sleep(2)
+        gate.set()
+        await namespace.deliver("Call", {"size": 1}, to=["s1"], id="m2")
+        await namespace.sent(2)
+
+    assert runs == ["m1", "m2"]
+
+
 @pytest.mark.kafka
 async def test_messages_that_were_deleted_unread_are_reported(kafka: BrokerService) -> None:
     async with agent_namespace(kafka.bootstrap) as namespace:
@@ -387,7 +412,7 @@ async def test_messages_that_were_deleted_unread_are_reported(kafka: BrokerServi
             await namespace.deliver("Call", {"size": number}, to=["s1"], id=f"m{number}")
         topic = namespace.settings.names.role(PROTOCOL, "Solver")
         partition = TopicPartition(topic, partition_for("i1", 4))
-        async with admin_client(namespace.settings) as client:
+        async with clients.admin_client(namespace.settings) as client:
             await client.delete_records({partition: RecordsToDelete(before_offset=3)})
 
         async with running(make_solver(), namespace):
