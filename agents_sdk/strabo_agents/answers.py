@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from strabo_avro.records import Envelope
-
 from strabo_agents.errors import Rejected
 from strabo_agents.json_types import Json
 from strabo_agents.messages import Accepted, Outcome
 from strabo_agents.payloads import decode_payload
+from strabo_avro.records import Envelope
 
 
 def read_answer(reply: Envelope) -> Accepted | Rejected:

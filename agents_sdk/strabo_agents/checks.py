@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from strabo_avro.records import Definition
-
 from strabo_agents.errors import AuthorError, UnknownRole
+from strabo_avro.records import Definition
 
 
 def check_roles(plays: Sequence[tuple[str, str]], definitions: Iterable[Definition]) -> None:

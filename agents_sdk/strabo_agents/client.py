@@ -9,9 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, Self, overload
 
-from strabo_topics.clients import wait_for_broker
-from strabo_topics.settings import KafkaSettings
-
 from strabo_agents.envelopes import AWAITED, Post
 from strabo_agents.errors import AgentsError, InstanceFailed, NoAnswer, SettingsError
 from strabo_agents.json_types import JsonObject
@@ -19,6 +16,8 @@ from strabo_agents.kafka import KafkaTransport
 from strabo_agents.messages import Accepted, Message, Outcome, Sendable
 from strabo_agents.replies import find_outcome
 from strabo_agents.settings import AgentSettings, checked_id
+from strabo_topics.clients import wait_for_broker
+from strabo_topics.settings import KafkaSettings
 
 Roles = Mapping[str, str | Sequence[str]]
 

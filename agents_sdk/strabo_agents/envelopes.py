@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
-from strabo_avro import headers
-from strabo_avro.codec import encode
-from strabo_avro.records import DeadLetter, Envelope
-from strabo_topics import telemetry
-from strabo_topics.names import Names, partition_for
 
 from strabo_agents.errors import PayloadError
 from strabo_agents.messages import Message, Outgoing
 from strabo_agents.payloads import encode_payload, to_payload
 from strabo_agents.settings import MESSAGE_LIMIT
+from strabo_avro import headers
+from strabo_avro.codec import encode
+from strabo_avro.records import DeadLetter, Envelope
+from strabo_topics import telemetry
+from strabo_topics.names import Names, partition_for
 
 AWAITED = ":awaited"
 """How the id of a message ends whose sender waits: its refusal goes there, not to a `Rejected` handler."""

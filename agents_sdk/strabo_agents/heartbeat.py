@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import orjson
 from pydantic import BaseModel
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+
+from strabo_agents.envelopes import Post
+from strabo_agents.messages import Outgoing
+from strabo_agents.transport import Transport
 from strabo_avro import headers
 from strabo_avro.codec import encode
 from strabo_avro.records import Agent as Announcement
 from strabo_avro.records import Plays
 from strabo_topics.names import partition_for
-
-from strabo_agents.envelopes import Post
-from strabo_agents.messages import Outgoing
-from strabo_agents.transport import Transport
 
 if TYPE_CHECKING:
     from strabo_agents.agent import Agent

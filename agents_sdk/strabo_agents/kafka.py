@@ -9,14 +9,14 @@ from collections.abc import Sequence
 import structlog
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, UnknownTopicOrPartitionError
-from strabo_topics.clients import producer as new_producer
-from strabo_topics.settings import KafkaSettings
 
 from strabo_agents.backoff import Backoff, until_it_works
 from strabo_agents.envelopes import Post
 from strabo_agents.errors import NoAnswer, SettingsError
 from strabo_agents.messages import Accepted, Outgoing
 from strabo_agents.replies import Replies
+from strabo_topics.clients import producer as new_producer
+from strabo_topics.settings import KafkaSettings
 
 BACKOFF = Backoff(first=0.1, limit=5.0)
 

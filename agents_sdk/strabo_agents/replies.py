@@ -14,6 +14,10 @@ from dataclasses import dataclass
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
+
+from strabo_agents.answers import read_answer, read_outcome
+from strabo_agents.errors import Permanent, Rejected, SettingsError
+from strabo_agents.messages import Accepted, Outcome
 from strabo_avro import headers
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable
@@ -22,10 +26,6 @@ from strabo_topics.admin import partition_count
 from strabo_topics.clients import consumer as new_consumer
 from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
-
-from strabo_agents.answers import read_answer, read_outcome
-from strabo_agents.errors import Permanent, Rejected, SettingsError
-from strabo_agents.messages import Accepted, Outcome
 
 POLL_MS = 500
 RETRY_PAUSE = 0.2

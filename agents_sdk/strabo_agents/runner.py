@@ -12,11 +12,6 @@ from contextlib import AsyncExitStack
 
 import structlog
 from aiokafka import AIOKafkaConsumer
-from strabo_topics.admin import partition_count
-from strabo_topics.clients import consumer as new_consumer
-from strabo_topics.clients import wait_for_broker
-from strabo_topics.definitions import read_definitions
-from strabo_topics.settings import KafkaSettings
 
 from strabo_agents.agent import Agent
 from strabo_agents.checks import check_roles
@@ -33,6 +28,11 @@ from strabo_agents.heartbeat import Heartbeat
 from strabo_agents.kafka import KafkaTransport
 from strabo_agents.settings import AgentSettings, checked_id
 from strabo_agents.stores import MemoryStore, SqliteStore, Store
+from strabo_topics.admin import partition_count
+from strabo_topics.clients import consumer as new_consumer
+from strabo_topics.clients import wait_for_broker
+from strabo_topics.definitions import read_definitions
+from strabo_topics.settings import KafkaSettings
 
 FORGET_INTERVAL = 600.0
 STOP_PATIENCE = 2.0

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from urllib.parse import quote
 
 from pydantic import Field
-from strabo_topics.settings import Duration, Settings
 
 from strabo_agents.errors import SettingsError
+from strabo_topics.settings import Duration, Settings
 
 MESSAGE_LIMIT = 1024 * 1024
 """The most bytes that one message's record may have."""

@@ -12,11 +12,6 @@ from typing import Self, TypeVar
 
 import orjson
 from pydantic import BaseModel
-from strabo_avro import headers
-from strabo_avro.codec import decode, encode
-from strabo_avro.records import DeadLetter, Envelope
-from strabo_topics import telemetry
-from strabo_topics.names import Names
 
 from strabo_agents.agent import Agent, Role
 from strabo_agents.delivery.processor import RetryPolicy
@@ -26,6 +21,11 @@ from strabo_agents.in_memory import InMemoryAgent
 from strabo_agents.json_types import JsonObject
 from strabo_agents.messages import Accepted, Incoming, Message, Outgoing, Sendable
 from strabo_agents.payloads import decode_payload, encode_payload, read_model, to_payload
+from strabo_avro import headers
+from strabo_avro.codec import decode, encode
+from strabo_avro.records import DeadLetter, Envelope
+from strabo_topics import telemetry
+from strabo_topics.names import Names
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

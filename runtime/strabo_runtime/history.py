@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
 from strabo_avro.codec import decode
 from strabo_avro.records import OWNER_PREFIX, POSITION_KEY, InstanceState, StepRecord
 from strabo_topics import admin, clients

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
-from strabo_avro.records import InstanceState
-from strabo_topics.definitions import read_definitions
-from strabo_topics.settings import KafkaSettings
 
+from strabo_avro.records import InstanceState
 from strabo_runtime.engine import Instance, Machine, decode_instance
 from strabo_runtime.engine.errors import EngineError
 from strabo_runtime.errors import NotFound
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.history import find_instance, live_instances
 from strabo_runtime.language import load
+from strabo_topics.definitions import read_definitions
+from strabo_topics.settings import KafkaSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
 import orjson
-from strabo_avro.records import StepRecord
 
+from strabo_avro.records import StepRecord
 from strabo_runtime.engine import (
     Input,
     Instance,

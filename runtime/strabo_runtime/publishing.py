@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import orjson
-from strabo_topics.admin import ensure
-from strabo_topics.definitions import publish
-from strabo_topics.settings import KafkaSettings
 
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.expressions.schema import json_schema
 from strabo_runtime.expressions.time import parse_duration
+from strabo_topics.admin import ensure
+from strabo_topics.definitions import publish
+from strabo_topics.settings import KafkaSettings
 
 
 async def publish_machine(settings: KafkaSettings, machine: Machine, source: str) -> bool:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
-from strabo_avro.records import StepRecord
-from strabo_topics.settings import KafkaSettings
 
+from strabo_avro.records import StepRecord
 from strabo_runtime import journal
 from strabo_runtime.engine import Instance, Machine, encode_instance, step
 from strabo_runtime.errors import NotFound, NotReplayable
 from strabo_runtime.history import steps_of
 from strabo_runtime.instances import machine_of
 from strabo_runtime.step_view import StepView, view_line
+from strabo_topics.settings import KafkaSettings
 
 
 @dataclass(frozen=True, slots=True)

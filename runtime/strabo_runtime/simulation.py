@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 import orjson
+
 from strabo_agents import (
     Accepted,
     Agent,
@@ -33,8 +34,6 @@ from strabo_agents.payloads import decode_payload, moment
 from strabo_avro import headers
 from strabo_avro.codec import decode
 from strabo_avro.records import DeadLetter, Definition, Envelope
-from strabo_topics.names import Names
-
 from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.instance import Instance, Status
 from strabo_runtime.engine.machine import Machine
@@ -44,6 +43,7 @@ from strabo_runtime.expressions.types import Json
 from strabo_runtime.language import DefinitionError, load_file
 from strabo_runtime.simulator import Host
 from strabo_runtime.worker.publishing import Source, outgoing
+from strabo_topics.names import Names
 
 POST = Post(Names("simulation"), 1)
 CONCURRENCY = 10_000

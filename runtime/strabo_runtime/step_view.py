@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from strabo_avro.records import StepRecord
-
 from strabo_runtime import journal
 from strabo_runtime.engine.inputs import Message, Start, TimerDue
 

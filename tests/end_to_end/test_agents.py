@@ -12,6 +12,7 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.admin import RecordsToDelete
 from pydantic import BaseModel
+
 from strabo_agents import Agent, Client, Conversation, InstanceFailed, NoAnswer, Rejected, runner
 from strabo_agents.errors import StoreInUse, UnknownRole
 from strabo_agents.runner import Runner
@@ -21,7 +22,6 @@ from strabo_topics.agents import read_agents
 from strabo_topics.errors import BrokerUnreachable
 from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
-
 from tests.support.agent_namespace import PROTOCOL, AgentNamespace, agent_namespace
 from tests.support.services import BrokerService, free_port
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+
 import strabo_runtime
 from strabo_agents import Agent, Client, Conversation, InstanceFailed, Message, Rejected
 from strabo_agents.json_types import JsonObject
@@ -18,7 +19,6 @@ from strabo_runtime.publishing import publish_machine
 from strabo_runtime.worker import Worker, WorkerSettings
 from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
-
 from tests.support.services import BrokerService
 
 AUCTION, REVIEW = "DistributedTaskAuction", "MultiAgentCodeReview"

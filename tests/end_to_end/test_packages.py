@@ -74,9 +74,7 @@ def test_the_sdist_holds_what_a_packager_needs_and_no_machine_files(distribution
         "constraints.txt",
         "docs/language/README.md",
     ):
-        assert needed in names, (
-            needed
-        )
+        assert needed in names, needed
     assert not [
         name for name in names if name.startswith((".venv", "build/", ".git/")) or "__pycache__" in name
     ]

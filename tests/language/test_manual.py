@@ -6,11 +6,11 @@ import json
 
 import pytest
 from ruamel.yaml import YAML
+
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.expressions import Context, InstanceFacts, MessageFacts, Variables, parse_timestamp
 from strabo_runtime.language import check_structure, load, render
 from strabo_runtime.simulator import read_scenarios, run_scenario
-
 from tests.language import diagnostics_page
 from tests.language.manual import Block, base_of, blocks, following, with_section
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from strabo_runtime.language import load, load_file, render
 from strabo_runtime.language.codes import CODES
-
 from tests.language.expectations import expected, files, found
 
 

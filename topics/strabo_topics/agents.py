@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from strabo_avro.codec import decode
 from strabo_avro.records import Agent
-
 from strabo_topics.reading import read_compacted
 from strabo_topics.settings import KafkaSettings
 

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from strabo_avro.codec import decode, encode
 from strabo_avro.records import Definition
-
 from strabo_topics import admin, clients
 from strabo_topics.errors import TopicsRefused, VersionConflict
 from strabo_topics.layout import base_topics, role_topics

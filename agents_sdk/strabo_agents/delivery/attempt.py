@@ -7,10 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from strabo_avro import headers
-from strabo_avro.records import Envelope
-from strabo_topics import telemetry
-
 from strabo_agents.answers import read_answer
 from strabo_agents.conversation import Conversation
 from strabo_agents.delivery.routing import Route, message_id
@@ -21,6 +17,9 @@ from strabo_agents.messages import Accepted, Incoming, Message, Origin, Outgoing
 from strabo_agents.payloads import decode_payload, moment, read_model
 from strabo_agents.stores.store import Lease, Store
 from strabo_agents.transport import Transport
+from strabo_avro import headers
+from strabo_avro.records import Envelope
+from strabo_topics import telemetry
 
 
 @dataclass(frozen=True, slots=True)

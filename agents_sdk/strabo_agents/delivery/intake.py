@@ -23,16 +23,16 @@ from aiokafka.errors import (
     RebalanceInProgressError,
     UnknownMemberIdError,
 )
-from strabo_avro import headers
-from strabo_avro.codec import decode
-from strabo_avro.errors import Undecodable
-from strabo_avro.records import Envelope
 
 from strabo_agents.delivery.crash_points import Checkpoint, pass_by
 from strabo_agents.delivery.lanes import Lanes
 from strabo_agents.delivery.offsets import Offsets
 from strabo_agents.delivery.routing import Routes
 from strabo_agents.messages import Incoming
+from strabo_avro import headers
+from strabo_avro.codec import decode
+from strabo_avro.errors import Undecodable
+from strabo_avro.records import Envelope
 
 POLL_MS = 100
 RETRY_PAUSE = 0.2

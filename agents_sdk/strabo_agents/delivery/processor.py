@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
-from strabo_avro.codec import decode
-from strabo_avro.errors import Undecodable, UnknownSchema
-from strabo_avro.records import Envelope
 
 from strabo_agents.backoff import Backoff, Sleep, until_it_works
 from strabo_agents.delivery.attempt import Delivery, Surroundings, run_handler
@@ -28,6 +25,9 @@ from strabo_agents.envelopes import describe
 from strabo_agents.errors import AuthorError, LeaseLost, Permanent, Rejected, StoreUnavailable
 from strabo_agents.messages import Incoming, Outgoing
 from strabo_agents.stores.store import Handled, Held, Lease
+from strabo_avro.codec import decode
+from strabo_avro.errors import Undecodable, UnknownSchema
+from strabo_avro.records import Envelope
 
 T = TypeVar("T")
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from strabo_avro.records import Envelope
-from strabo_topics.names import Names
-
 from strabo_agents.agent import Role
 from strabo_agents.envelopes import AWAITED
 from strabo_agents.handlers import REJECTED, Handler
+from strabo_avro.records import Envelope
+from strabo_topics.names import Names
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ _EXIT_CODES = {
     "strabo_topics.errors.BrokerUnreachable": UNREACHABLE,
     "strabo_topics.errors.TopicsError": USAGE,
     "strabo_avro.errors.AvroError": FINDING,
+    "strabo_agents.errors.NoAnswer": UNREACHABLE,
     "strabo_agents.errors.AgentsError": USAGE,
     "strabo_broker.errors.BrokerError": USAGE,
     "strabo_runtime.errors.OperatorError": FINDING,

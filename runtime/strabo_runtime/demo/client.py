@@ -10,7 +10,6 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from strabo_agents import Agent, Client, Conversation, InstanceFailed, NoAnswer
-
 from strabo_runtime.demo.messages import AssignmentAcknowledgement, TaskAnnouncement, TaskAssignment
 
 PROTOCOL = "DistributedTaskAuction"

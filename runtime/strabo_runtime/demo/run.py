@@ -17,13 +17,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import typer
-from strabo_avro.records import StepRecord
-from strabo_topics.admin import delete_namespace
-from strabo_topics.agents import read_agents
-from strabo_topics.clients import wait_for_broker
-from strabo_topics.groups import delete_groups
-from strabo_topics.settings import KafkaSettings
 
+from strabo_avro.records import StepRecord
 from strabo_runtime.demo.figures import Figures
 from strabo_runtime.engine import Machine
 from strabo_runtime.history import watch
@@ -32,6 +27,11 @@ from strabo_runtime.processes import Child, ChildEnded, Processes, start_embedde
 from strabo_runtime.publishing import publish_machine
 from strabo_runtime.replaying import replay_records
 from strabo_runtime.step_view import StepView, view_line
+from strabo_topics.admin import delete_namespace
+from strabo_topics.agents import read_agents
+from strabo_topics.clients import wait_for_broker
+from strabo_topics.groups import delete_groups
+from strabo_topics.settings import KafkaSettings
 
 PARTITIONS = 4
 PATIENCE_S = 60.0
@@ -228,7 +228,9 @@ class Demo:
                 self.say(typer.style(f"              worker {to_kill.pid} killed with SIGKILL", fg="yellow"))
                 to_kill = None
                 successor = await self._start_worker(processes, environment)
-                self.say(typer.style(f"              worker {successor.pid} started, takes over", fg="yellow"))
+                self.say(
+                    typer.style(f"              worker {successor.pid} started, takes over", fg="yellow")
+                )
             if view.ends:
                 open_instances.discard(record.instance_id)
             if not open_instances:

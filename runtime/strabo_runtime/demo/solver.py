@@ -7,7 +7,6 @@ import os
 from datetime import timedelta
 
 from strabo_agents import Agent, Conversation, Rejected
-
 from strabo_runtime.demo.messages import BidSubmission, CallForBids
 
 PRICE = float(os.environ.get("STRABO_DEMO_PRICE", "10"))

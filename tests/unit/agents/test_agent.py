@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from strabo_agents import Agent
 from strabo_agents.errors import SettingsError
 

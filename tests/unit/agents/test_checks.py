@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from strabo_agents.checks import check_roles
 from strabo_agents.errors import AuthorError, UnknownRole
 from strabo_avro.records import Definition

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+
 from strabo_agents import Agent, Conversation, Rejected
 from strabo_agents.agent import Role
 from strabo_agents.errors import HandlerError

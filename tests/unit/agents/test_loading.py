@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from strabo_agents.errors import LoadError
 from strabo_agents.loading import load_agent
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 import strabo_runtime
 from strabo_agents import Agent
 from strabo_agents.settings import AgentSettings

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from pydantic import BaseModel, Field
+
 from strabo_agents.errors import PayloadError, Permanent
 from strabo_agents.payloads import (
     decode_payload,

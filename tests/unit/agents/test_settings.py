@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
 from strabo_agents.settings import AgentSettings
 from strabo_topics.errors import SettingsError
 

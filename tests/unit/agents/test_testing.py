@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import BaseModel
+
 from strabo_agents import Agent, Conversation, Message, NoAnswer, Permanent, Rejected
 from strabo_agents.delivery.processor import RetryPolicy
 from strabo_agents.errors import AuthorError

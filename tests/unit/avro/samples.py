@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+
 from strabo_avro import records
 from strabo_avro.records import Record
 

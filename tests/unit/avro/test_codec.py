@@ -10,11 +10,11 @@ import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from strabo_avro import schema_files
 from strabo_avro.codec import HEADER_LENGTH, RecordFormat, decode, encode
 from strabo_avro.errors import AvroError, Undecodable, Unencodable, UnknownSchema
 from strabo_avro.records import RECORD_TYPES, Envelope, Owner, Position, Record
-
 from tests.unit.avro.samples import SAMPLES, any_record
 
 SCHEMAS = {name: versions[-1] for name, versions in schema_files.packaged().items()}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from strabo_avro import headers
 from strabo_avro.headers import Headers
 

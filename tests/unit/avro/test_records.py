@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+
 from strabo_avro import records
 from strabo_avro.records import RECORD_TYPES, Record
 

@@ -12,10 +12,10 @@ from typing import Any
 import fastavro
 import pytest
 from fastavro.schema import to_parsing_canonical_form
+
 from strabo_avro import schema_files
 from strabo_avro.codec import decode
 from strabo_avro.records import RECORD_TYPES, Record
-
 from tests.unit.avro.samples import SAMPLES
 
 GOLDEN = Path(__file__).parent / "golden"

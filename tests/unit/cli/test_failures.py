@@ -26,8 +26,16 @@ def test_a_broker_that_does_not_answer_is_exit_code_3(capsys: pytest.CaptureFixt
 
 
 def test_each_bad_setting_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert failures.report(SettingsError(["STRABO_PARTITIONS: must be at least 1", "STRABO_NAMESPACE: is empty"])) == 2
-    assert capsys.readouterr().err == "strabo: STRABO_PARTITIONS: must be at least 1\nstrabo: STRABO_NAMESPACE: is empty\n"
+    assert (
+        failures.report(
+            SettingsError(["STRABO_PARTITIONS: must be at least 1", "STRABO_NAMESPACE: is empty"])
+        )
+        == 2
+    )
+    assert (
+        capsys.readouterr().err
+        == "strabo: STRABO_PARTITIONS: must be at least 1\nstrabo: STRABO_NAMESPACE: is empty\n"
+    )
 
 
 def test_a_file_that_cannot_be_opened_names_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+
 from strabo_runtime.cli.main import main
 from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
-
 from tests.support.services import BrokerService, free_port
 
 Strabo = Callable[..., tuple[int, str, str]]

@@ -7,6 +7,7 @@ from importlib.resources import files
 from xml.etree import ElementTree
 
 import pytest
+
 from strabo_runtime.diagram import edges, to_dot, to_mermaid, to_svg
 from strabo_runtime.engine import Machine
 from strabo_runtime.language import load

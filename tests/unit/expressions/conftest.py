@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
 from strabo_runtime.expressions import (
     Context,
     Environment,

@@ -9,6 +9,7 @@ from typing import Any
 from cel_expr_python import cel
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from strabo_runtime.expressions import (
     Context,
     Environment,

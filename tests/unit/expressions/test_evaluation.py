@@ -9,6 +9,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from strabo_runtime.expressions import (
     Context,
     Environment,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from strabo_runtime.expressions import Context, Environment, EvaluationError, ExpressionError
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from strabo_runtime.expressions import Context, Environment, EvaluationError, ExpressionError, MessageFacts
 from strabo_runtime.expressions.types import INTEGER, STRING, OptionalOf, Reference
 

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from strabo_runtime import expressions
 from strabo_runtime.expressions import Context, Environment, ExpressionError, ExpressionErrors
 from strabo_runtime.expressions.descriptors import Descriptors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jsonschema_rs import Draft202012Validator
+
 from strabo_runtime.expressions import json_schema
 from strabo_runtime.expressions.types import (
     ANY,

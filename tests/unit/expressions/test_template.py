@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from strabo_runtime.expressions import Context, Environment, EvaluationError, ExpressionErrors
 from strabo_runtime.expressions.template import Embedded, split
 from strabo_runtime.expressions.types import (

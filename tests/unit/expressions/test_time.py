@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from strabo_runtime.expressions.time import (
     format_duration,
     format_timestamp,

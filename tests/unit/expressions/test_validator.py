@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from strabo_runtime.expressions import PayloadValidator
 from strabo_runtime.expressions.types import (
     ANY,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from strabo_runtime.language import (
     LanguageError,
     UnreadableFileError,
@@ -17,7 +18,9 @@ from strabo_runtime.language import (
 )
 from strabo_runtime.language.codes import CODES
 
-GOOD = (Path(__file__).parents[3] / "runtime/strabo_runtime/protocols/code_review.yaml").read_text(encoding="utf-8")
+GOOD = (Path(__file__).parents[3] / "runtime/strabo_runtime/protocols/code_review.yaml").read_text(
+    encoding="utf-8"
+)
 LINES = GOOD.split("\n")
 
 

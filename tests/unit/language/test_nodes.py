@@ -15,6 +15,7 @@ from ruamel.yaml.scalarstring import (
     PlainScalarString,
     SingleQuotedScalarString,
 )
+
 from strabo_runtime.language.diagnostics import Reporter
 from strabo_runtime.language.nodes import Fragment, MappingNode, ScalarNode, SequenceNode, node_at
 from strabo_runtime.language.source import read

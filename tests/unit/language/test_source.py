@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.language.diagnostics import Diagnostic, Reporter
 from strabo_runtime.language.source import MAXIMUM_CHARACTERS, MAXIMUM_DEPTH, MAXIMUM_NODES, read

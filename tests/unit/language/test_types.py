@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from strabo_runtime.expressions.types import (
     ANY,
     BOOLEAN,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, dataclass, field, replace
 
 import pytest
+
 from strabo_runtime.frozen import quick_init
 
 

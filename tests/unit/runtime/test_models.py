@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 from pydantic import BaseModel, ValidationError
+
 from strabo_runtime.language import load
 from strabo_runtime.models import python_models
 

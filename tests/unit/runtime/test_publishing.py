@@ -9,12 +9,12 @@ from dataclasses import replace
 from importlib.resources import as_file, files
 
 import pytest
+
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.language import load_file
 from strabo_runtime.publishing import longest_deadline, publish_machine
 from strabo_topics import admin, definitions
 from strabo_topics.settings import KafkaSettings
-
 from tests.support.services import BrokerService
 
 HOUR_MS = 3_600_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from strabo_avro.records import StepRecord
 from strabo_runtime import journal
 from strabo_runtime.replaying import replay_records
 from strabo_runtime.step_view import StepView, view_line
-
 from tests.unit.engine.driver import MINUTE, Driver, shipped
 from tests.unit.runtime.test_waiting import TASK
 

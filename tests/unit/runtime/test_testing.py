@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-import strabo_runtime
 from pydantic import BaseModel
+
+import strabo_runtime
 from strabo_agents import Agent, AgentsError, Conversation, InstanceFailed, Message, NoAnswer, Rejected
 from strabo_agents.errors import UnknownRole
 from strabo_agents.json_types import JsonObject

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from strabo_runtime.engine.instance import Incident
 from strabo_runtime.waiting import waiting
-
 from tests.unit.engine.driver import MINUTE, T0, Driver, shipped
 
 REVIEW = {"pr_url": "u", "diff_content": "d"}

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import AsyncIterator
 
 import pytest
+
 from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
-
 from tests.support.services import BrokerService
 
 

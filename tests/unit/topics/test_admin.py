@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from strabo_topics import admin, clients
 from strabo_topics.errors import BrokerRefused, BrokerUnreachable, TopicsRefused
 from strabo_topics.layout import Topic, base_topics
 from strabo_topics.plan import Plan, make_plan
 from strabo_topics.settings import KafkaSettings
-
 from tests.support.services import BrokerService
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from aiokafka.producer import sender
+
 from strabo_topics import clients
 from strabo_topics.errors import BrokerUnreachable, SettingsError
 from strabo_topics.settings import KafkaSettings
-
 from tests.support.services import free_port
 
 SETTINGS = KafkaSettings.load(kafka_bootstrap_servers="127.0.0.1:9")

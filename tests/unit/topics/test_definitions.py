@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+
 from strabo_avro.codec import encode
 from strabo_avro.records import Agent, Definition, Plays
 from strabo_topics import admin, clients, definitions

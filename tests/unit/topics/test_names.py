@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from aiokafka.partitioner import murmur2
+
 from strabo_topics.names import NAMESPACE_PATTERN, Names, definition_key, partition_for
 
 VECTORS = json.loads((Path(__file__).parent / "partition_vectors.json").read_text())

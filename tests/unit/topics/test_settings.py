@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+
 from strabo_topics.errors import SettingsError
 from strabo_topics.settings import KafkaSettings
 

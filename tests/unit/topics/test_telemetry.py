@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from strabo_topics import telemetry
 from strabo_topics.telemetry import TraceParent
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from pydantic import BaseModel
+
 from strabo_agents import Accepted, Agent, Conversation
 from strabo_agents.delivery.attempt import Surroundings
 from strabo_agents.delivery.breaker import Breaker

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from strabo_agents.errors import LeaseLost, StoreError, StoreInUse, StoreUnavailable
 from strabo_agents.messages import Outgoing
 from strabo_agents.stores import Handled, Held, Lease, MemoryStore, SqliteStore, Store
