@@ -33,7 +33,8 @@ def to_dot(machine: Machine) -> str:
     lines = [
         f"digraph {_quote(machine.name)} {{",
         "    rankdir=TB; bgcolor=transparent; nodesep=0.5; ranksep=0.6;",
-        '    node [shape=box, style="rounded,filled", fillcolor="#f4f6f8", fontname="Arial", fontsize=12, margin="0.22,0.08"];',
+        '    node [shape=box, style="rounded,filled", fillcolor="#f4f6f8", margin="0.22,0.08"];',
+        '    node [fontname="Arial", fontsize=12];',
         '    edge [fontname="Arial", fontsize=10];',
         '    start [shape=circle, label="", width=0.18, style=filled, fillcolor=black];',
     ]
