@@ -56,7 +56,7 @@ def outgoing(
     Acceptances that nobody asked for (`wants_reply`) are left out.
     """
     key = source.instance_id.encode()
-    parent = telemetry.parse(source.traceparent)
+    parent: telemetry.TraceParent | None = None
     for output in outputs:
         if isinstance(output, Delivery):
             topic, envelope, to = (
@@ -70,6 +70,8 @@ def outgoing(
             topic, envelope, to = names.replies, _reply(source, output, now), (output.to,)
         else:
             topic, envelope, to = names.replies, _outcome(source, output, now), (output.to,)
+        # Most steps tell nobody anything, and then the trace is not even read.
+        parent = parent or telemetry.parse(source.traceparent)
         span = None if parent is None else str(parent.child(envelope.id))
         record = Outgoing(
             key if isinstance(output, Delivery) else output.to.encode(),
