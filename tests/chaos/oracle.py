@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import orjson
 from aiokafka import ConsumerRecord
+
 from strabo_avro.codec import decode
 from strabo_avro.records import (
     OWNER_PREFIX,
@@ -22,7 +23,6 @@ from strabo_runtime.engine import Instance, Machine, apply_changes, encode_insta
 from strabo_runtime.engine.inputs import Input, TimerDue
 from strabo_runtime.language import load
 from strabo_topics.settings import KafkaSettings
-
 from tests.chaos.records import read_all
 
 

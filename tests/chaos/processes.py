@@ -12,7 +12,6 @@ from pathlib import Path
 from strabo_avro.codec import decode
 from strabo_avro.records import POSITION_KEY, Position
 from strabo_topics.settings import KafkaSettings
-
 from tests.chaos.records import read_all
 from tests.support.child_process import ChildProcess
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
+
 from strabo_avro.codec import encode
 from strabo_avro.records import Envelope
 from strabo_runtime.language import load

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 from strabo_topics.settings import KafkaSettings
-
 from tests.chaos.records import Sender, envelope
 
 PROTOCOL_FILE = Path(__file__).with_name("tally.yaml")

@@ -10,9 +10,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
 from strabo_agents.delivery.crash_points import CRASH_POINTS, CrashPoint
 from strabo_avro.records import Envelope
-
 from tests.support.agent_namespace import AgentNamespace, agent_namespace
 from tests.support.child_process import ChildProcess
 from tests.support.services import BrokerService

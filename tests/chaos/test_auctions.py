@@ -10,11 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from strabo_runtime.engine.inputs import Message
 from strabo_topics import admin
 from strabo_topics.agents import read_agents
 from strabo_topics.settings import KafkaSettings
-
 from tests.chaos import oracle
 from tests.chaos.processes import ROOT, ended, inbox_is_taken, start_worker, until
 from tests.chaos.records import publish

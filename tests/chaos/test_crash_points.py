@@ -8,10 +8,10 @@ import signal
 from pathlib import Path
 
 import pytest
+
 from strabo_runtime.worker.kafka import CRASH_POINTS
 from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
-
 from tests.chaos import oracle
 from tests.chaos.processes import ended, inbox_is_taken, start_worker, until
 from tests.chaos.records import publish

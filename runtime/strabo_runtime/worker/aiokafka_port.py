@@ -18,7 +18,6 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, OffsetOutOfRangeError
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
-from strabo_topics import clients
 
 from strabo_runtime.worker.errors import KafkaFailed, NotAMember, PartitionHalted
 from strabo_runtime.worker.kafka import (
@@ -31,6 +30,7 @@ from strabo_runtime.worker.kafka import (
     Reader,
 )
 from strabo_runtime.worker.settings import WorkerSettings, milliseconds
+from strabo_topics import clients
 
 CALL_TIMEOUT_S = 15.0
 CLOSE_TIMEOUT_S = 5.0
@@ -255,6 +255,8 @@ class _GroupIntake(ConsumerRebalanceListener):  # type: ignore[misc]
             ) from error
         except (KafkaError, OSError) as error:
             raise KafkaFailed(f"reading {self._topic}: {_reason(error)}") from error
+        except asyncio.CancelledError as error:
+            raise _own_or_failed(f"reading {self._topic}", error) from None
         return {key.partition: records for key, records in found.items()}
 
     def begin_at(self, partition: int, position: int) -> None:
@@ -309,13 +311,25 @@ async def _failing(action: str) -> AsyncIterator[None]:
         raise
     except Exception as error:
         raise KafkaFailed(f"{action}: {_reason(error)}") from error
+    except asyncio.CancelledError as error:
+        raise _own_or_failed(action, error) from None
+
+
+def _own_or_failed(action: str, error: asyncio.CancelledError) -> BaseException:
+    """What to raise for a cancellation: aiokafka lets those of its own tasks out, when a connection is lost."""
+    task = asyncio.current_task()
+    return error if task is None or task.cancelling() else KafkaFailed(f"{action}: the client gave up")
 
 
 async def _stopped(client: AIOKafkaProducer | AIOKafkaConsumer) -> None:
-    # A fenced producer or one without a broker raises anything here, and there is nothing left to be done about it.
-    with contextlib.suppress(Exception):
-        async with asyncio.timeout(CLOSE_TIMEOUT_S):
-            await client.stop()
+    # In a task of its own: a fenced client, or one without a broker, raises anything here, cancellations of its own
+    # tasks included, and there is nothing left to be done about it.
+    stopping = asyncio.ensure_future(client.stop())
+    done, _pending = await asyncio.wait([stopping], timeout=CLOSE_TIMEOUT_S)
+    if not done:
+        stopping.cancel()
+    elif not stopping.cancelled():
+        stopping.exception()
 
 
 def _in_background(client: AIOKafkaProducer | AIOKafkaConsumer) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import structlog
+
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import Definition
-
 from strabo_runtime.engine import Machine
 from strabo_runtime.language import load
 from strabo_runtime.worker.kafka import Incoming

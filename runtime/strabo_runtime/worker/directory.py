@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 import structlog
+
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import Agent
-
 from strabo_runtime.worker.kafka import Incoming
 
 _log = structlog.get_logger("strabo.worker")

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import orjson
+
 from strabo_avro.codec import decode, encode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import InstanceState
-
 from strabo_runtime.engine import Instance, Machine, decode_instance, encode_instance, next_due
 from strabo_runtime.engine.errors import EngineError
 from strabo_runtime.expressions import Variables

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import orjson
+
 from strabo_avro import headers
 from strabo_avro.codec import encode
 from strabo_avro.records import DeadLetter, Envelope, StepRecord
-from strabo_topics import telemetry
-from strabo_topics.clients import MAX_RECORD_BYTES
-from strabo_topics.names import Names
-
 from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.outputs import Delivery, Outcome, Output, Reply
 from strabo_runtime.worker.kafka import Incoming, Outgoing
+from strabo_topics import telemetry
+from strabo_topics.clients import MAX_RECORD_BYTES
+from strabo_topics.names import Names
 
 MAX_MESSAGE_BYTES = 1024 * 1024
 """What one message may be, though topics take more: agents of any make read them with their clients' usual limits."""

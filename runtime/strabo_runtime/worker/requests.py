@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
 from strabo_avro import headers
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable, UnknownSchema
 from strabo_avro.records import Envelope
-from strabo_topics.names import partition_for
-
 from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.kafka import Incoming
+from strabo_topics.names import partition_for
 
 RESERVED = b"\0"
 """What the state topic's own keys begin with."""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import orjson
+
 from strabo_avro.codec import encode
 from strabo_avro.errors import Unencodable
 from strabo_avro.records import POSITION_KEY, Position
-
 from strabo_runtime import journal
 from strabo_runtime.engine import Machine, Step, fail_step, next_due, step, timer_input
 from strabo_runtime.engine.identity import reply_id

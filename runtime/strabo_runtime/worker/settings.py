@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Self
 
 from pydantic import Field, model_validator
+
 from strabo_topics.settings import PREFIX, Duration, KafkaSettings
 
 

@@ -18,10 +18,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import structlog
+
 from strabo_avro.codec import decode, encode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import OWNER_PREFIX, POSITION_KEY, Owner, Position, owner_key
-
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.kafka import Appended, Batches, Incoming, KafkaPort, Outgoing, Reached, Reader
 

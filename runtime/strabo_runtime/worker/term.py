@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 import structlog
+
 from strabo_avro.codec import encode
 from strabo_avro.records import Owner, owner_key
-
 from strabo_runtime.worker.assignment import Assignment
 from strabo_runtime.worker.errors import KafkaFailed, NotAMember, Overtaken, PartitionHalted
 from strabo_runtime.worker.follower import TopicFollower

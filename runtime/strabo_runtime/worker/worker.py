@@ -220,7 +220,7 @@ class Worker:
             await asyncio.sleep(CONFIRM_EVERY_S)
             held = set(self._term.runners) if self._term is not None else set()
             moved = {one: position for one, position in self._positions.items() if one in held}
-            if moved != confirmed:
+            if moved and moved != confirmed:
                 try:
                     await intake.confirm(moved)
                     confirmed = moved

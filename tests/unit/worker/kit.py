@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 import orjson
+
 from strabo_avro.codec import decode, encode
 from strabo_avro.records import (
     Agent,
@@ -28,7 +29,6 @@ from strabo_runtime.worker.runner import Runner, Work
 from strabo_runtime.worker.settings import WorkerSettings
 from strabo_runtime.worker.surroundings import Surroundings
 from strabo_topics.names import Names, definition_key, partition_for
-
 from tests.unit.worker.memory_kafka import Stored
 
 NAMES = Names("ns")
@@ -178,7 +178,9 @@ class Bench:
         self.clock = SetClock()
         self.catalogue = Catalogue()
         self.catalogue.apply(definition())
-        self.catalogue._compiled[MACHINE.hash] = MACHINE  # compiling it anew would take longer than all the rest
+        self.catalogue._compiled[MACHINE.hash] = (
+            MACHINE  # compiling it anew would take longer than all the rest
+        )
         self.directory = Directory(15_000)
         self.directory.apply(announcement("w1"))
         self.live_bytes = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from strabo_runtime.engine import Machine
 from strabo_runtime.worker.catalogue import Catalogue, Unstartable
-
 from tests.unit.worker.kit import MACHINE, OTHER_TEXT, PROTOCOL, compiled, definition
 from tests.unit.worker.memory_kafka import Stored
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from strabo_runtime.worker.clock import SAMPLES, Clock
 from strabo_runtime.worker.errors import ClockSkewed
 

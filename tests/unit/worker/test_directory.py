@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from strabo_runtime.worker.directory import Directory
-
 from tests.unit.worker.kit import NOON, announcement
 from tests.unit.worker.memory_kafka import Stored
 

@@ -6,10 +6,10 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from strabo_avro.codec import decode, encode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import DeadLetter, Envelope
-
 from tests.unit.worker.kit import NOON, OTHER_TEXT, Bench, announcement, definition, envelope, start
 from tests.unit.worker.memory_kafka import Stored
 

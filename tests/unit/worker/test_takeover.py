@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 import pytest
+
 from strabo_avro.codec import encode
 from strabo_avro.records import POSITION_KEY, Owner, Position, owner_key
 from strabo_runtime.worker.clock import Clock
@@ -13,7 +14,6 @@ from strabo_runtime.worker.errors import KafkaFailed, Overtaken, PartitionHalted
 from strabo_runtime.worker.kafka import Appended, Batches, Outgoing, Producer, pass_by
 from strabo_runtime.worker.takeover import StateLog, TakeOver
 from strabo_runtime.worker.transaction import transact
-
 from tests.unit.worker.memory_kafka import MemoryKafka
 
 STATE = "ns.state"

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
+
 from strabo_avro.codec import decode, encode
 from strabo_avro.records import OWNER_PREFIX, Envelope, Position, StepRecord
 from strabo_runtime.worker import Worker, WorkerSettings
 from strabo_runtime.worker.errors import ClockSkewed, TopicsUnfit, WorkerError
 from strabo_runtime.worker.kafka import Outgoing
-
 from tests.unit.worker.kit import NAMES, PARTITIONS, announcement, definition, envelope, home, start
 from tests.unit.worker.memory_kafka import MemoryIntake, MemoryKafka, Stored
 
