@@ -94,7 +94,7 @@ def _fail(execution: Execution, action: Fail) -> None:
 
 
 def _log(execution: Execution, action: Log) -> None:
-    execution.logs.append(execution.text(action.text))
+    execution.logs += (execution.text(action.text),)
 
 
 _PERFORM: dict[type, Callable[..., None]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from strabo_runtime.engine.execution import LATEST_TIME, bounded_time
-from strabo_runtime.engine.identity import human_agent
+from strabo_runtime.engine.identity import human_agent, shared
 from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import Machine, MessageType, Role
@@ -212,7 +212,7 @@ def bind(machine: Machine, start: Start) -> Bound | Rejection:
                 "quorum",
                 f"the role {role.name} takes at most {role.maximum} agents, and {len(agents)} were named",
             )
-        roles[role.name] = agents
+        roles[role.name] = shared(agents)
     if start.message is None:
         return Bound(roles, None)
     admitted = admit(machine, start.message, roles, {})

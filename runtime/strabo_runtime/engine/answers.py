@@ -21,6 +21,10 @@ class Known(NamedTuple):
     key: int
     digest: int
 
+    def as_one(self) -> int:
+        """Both in one number, as an instance keeps those of its start."""
+        return self.key << 64 | self.digest
+
 
 def known_message(message: Message) -> Known:
     """The fingerprints of a message. Raises NotJson."""
@@ -47,8 +51,8 @@ def reply_to(
 def repeated(instance: Instance, given: Message | Start, known: Known) -> Step | None:
     """The answer to an id that was taken or refused before, None for a new one. The start's id is never forgotten."""
     refusal: Rejection | None = None
-    if known.key == instance.start[0]:
-        same = known.digest == instance.start[1]
+    if known.key == instance.start >> 64:
+        same = known.as_one() == instance.start
     else:
         entry = instance.seen.find(known.key)
         if entry is None:

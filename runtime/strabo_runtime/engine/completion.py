@@ -29,7 +29,7 @@ def complete(
     verdict: Verdict,
     *,
     starter: str,
-    start: tuple[int, int],
+    start: int,
     seen: Seen,
     reply: Reply | None,
     rejection: Rejection | None = None,
@@ -77,23 +77,22 @@ def complete(
         execution.size_bound + _STEP_OVERHEAD,
     )
     after = _within_limit(after, machine.limits.state_bytes, fresh=before is None)
-    outputs: list[Output] = [] if reply is None else [reply]
-    outputs += execution.delivered
+    outputs: tuple[Output, ...] = execution.delivered if reply is None else (reply, *execution.delivered)
     if status != "running":
-        outputs.append(outcome_of(after))
+        outputs = (*outputs, outcome_of(after))
     return Step(
         given,
         verdict,
         before,
         after,
-        tuple(execution.micro_steps),
-        tuple(outputs),
+        execution.micro_steps,
+        outputs,
         rejection,
         None,
-        tuple(execution.warnings),
-        tuple(execution.notes),
+        execution.warnings,
+        execution.notes,
         change_list(before, after, execution.variable_changes),
-        tuple(execution.violations),
+        execution.violations,
     )
 
 
@@ -146,7 +145,7 @@ def _finish(execution: Execution, status: Status) -> Json:
             result[name] = template.render(execution.scope)
         except EvaluationError as error:
             result[name] = None
-            execution.notes.append(f"result {name} is null: {error}")
+            execution.notes += (f"result {name} is null: {error}",)
     return result
 
 

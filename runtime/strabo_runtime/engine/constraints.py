@@ -14,11 +14,12 @@ from strabo_runtime.expressions import EvaluationError
 
 def refusing(execution: Execution) -> list[Constraint]:
     """The `before` constraints that refuse the input, in order; a violated `warn` is noted and refuses nothing."""
-    return [
-        constraint
-        for constraint in _violated(execution, execution.lookup.before[execution.cause])
-        if not _warned(execution, constraint)
-    ]
+    violated = _violated(execution, execution.lookup.before[execution.cause])
+    return (
+        [constraint for constraint in violated if not _warned(execution, constraint)]
+        if violated
+        else violated
+    )
 
 
 def rejection_by(execution: Execution, constraints: Sequence[Constraint]) -> Rejection:
@@ -92,7 +93,7 @@ def _violated(execution: Execution, constraints: Sequence[Constraint]) -> list[C
         except EvaluationError as error:
             raise StepError(f"in state {execution.state}, constraint {constraint.name}: {error}") from None
     if violated:
-        execution.violations += [constraint.name for constraint in violated]
+        execution.violations += tuple(constraint.name for constraint in violated)
     return violated
 
 
@@ -100,7 +101,7 @@ def _warned(execution: Execution, constraint: Constraint) -> bool:
     if not isinstance(constraint.on_violation, Warn):
         return False
     description = _description(execution, constraint)
-    execution.warnings.append(f"{constraint.name}: {description}" if description else constraint.name)
+    execution.warnings += (f"{constraint.name}: {description}" if description else constraint.name,)
     return True
 
 

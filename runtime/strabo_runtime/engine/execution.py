@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 
 import orjson
@@ -19,7 +18,9 @@ from strabo_runtime.expressions import (
     EventFacts,
     InstanceFacts,
     MessageFacts,
+    Scope,
     Template,
+    Variables,
     format_timestamp,
     parse_duration,
     parse_timestamp,
@@ -32,7 +33,8 @@ LATEST_TIME = 253_402_300_799_999
 
 def bounded_time(*times: int) -> int:
     """The latest of these times, within what timestamps can say."""
-    return max(0, min(LATEST_TIME, max(times)))
+    latest = max(times)
+    return latest if 0 <= latest <= LATEST_TIME else 0 if latest < 0 else LATEST_TIME
 
 
 def stored_size(value: Json) -> int:
@@ -51,6 +53,7 @@ class Execution:
 
     __slots__ = (
         "before",
+        "cause",
         "delivered",
         "deliveries",
         "ended",
@@ -88,7 +91,6 @@ class Execution:
         self,
         machine: Machine,
         before: Instance | None,
-        *,
         instance_id: str,
         now: int,
         roles: Mapping[str, Agents],
@@ -103,18 +105,20 @@ class Execution:
         self.roles = roles
         self.starting = starting
         self.message = message
+        self.cause = NO_MESSAGE if message is None else message.type
         self.ended = False
         self.entered = False
         self.error: str | None = None
-        self.events: deque[tuple[str, Json]] = deque()
-        self.delivered: list[Delivery] = []
-        self.micro_steps: list[MicroStep] = []
         self.steps_taken = 0
-        self.logs: list[str] = []
-        self.warnings: list[str] = []
-        self.notes: list[str] = []
-        self.violations: list[str] = []
-        self.variable_changes: list[Change] = []
+        # Tuples, not lists: most steps leave most of these empty, and an empty tuple costs nothing.
+        self.events: tuple[tuple[str, Json], ...] = ()
+        self.delivered: tuple[Delivery, ...] = ()
+        self.micro_steps: tuple[MicroStep, ...] = ()
+        self.logs: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
+        self.violations: tuple[str, ...] = ()
+        self.variable_changes: tuple[Change, ...] = ()
         if before is None:
             self.revision = 1
             self.started_at = now
@@ -127,6 +131,7 @@ class Execution:
             self.last_deliveries: Mapping[str, str] = NOTHING
             self.quorum_lost: tuple[str, ...] = ()
             self.size_bound = 0
+            variables = Variables.of(dict.fromkeys(machine.variables))
         else:
             self.revision = before.revision + 1
             self.started_at = before.started_at
@@ -139,15 +144,16 @@ class Execution:
             self.last_deliveries = before.last_deliveries
             self.quorum_lost = before.quorum_lost
             self.size_bound = before.size_bound
-            self.scope = machine.environment.scope(
-                before.variables,
-                now=now,
-                instance=self.instance_facts(),
-                roles=roles,
-                pending=self.owing(),
-                message=message,
-                starting=starting,
-            )
+            variables = before.variables
+        self.scope = Scope(
+            variables,
+            now=now,
+            instance=self.instance_facts(),
+            roles=roles,
+            pending=self.owing() if self.pending else self.lookup.nobody_owes,
+            message=message,
+            starting=starting,
+        )
 
     # -- what expressions see -----------------------------------------------------------------------------------------
 
@@ -160,30 +166,23 @@ class Execution:
 
     def owing(self) -> Mapping[str, Agents]:
         """Role → the agents that still owe, each once, in the order in which they came to owe."""
-        if not self.pending:
-            return self.lookup.nobody_owes
         owing: dict[str, dict[str, None]] = {role: {} for role in self.machine.roles}
         for debt in self.pending:
             owing[debt.role][debt.agent] = None
         return {role: tuple(agents) for role, agents in owing.items()}
-
-    @property
-    def cause(self) -> str:
-        """The message type that began this step, or NO_MESSAGE: what constraints are looked up by."""
-        return NO_MESSAGE if self.message is None else self.message.type
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
     def set_variable(self, name: str, value: Json) -> None:
         """Give a variable a new value."""
         self.scope.set_variable(name, value)
-        self.variable_changes.append(("variables." + name, value))
+        self.variable_changes += (("variables." + name, value),)
         self.size_bound += stored_size(value) + 1
 
     def append(self, name: str, value: Json) -> None:
         """Append to a list variable."""
         self.scope.append(name, value)
-        self.variable_changes.append(("variables." + name + "+", value))
+        self.variable_changes += (("variables." + name + "+", value),)
         self.size_bound += stored_size(value) + 3
 
     def move(self, state: str, debts: tuple[Debt, ...]) -> None:
@@ -212,7 +211,7 @@ class Execution:
 
     def raise_event(self, name: str, payload: Json) -> None:
         """Queue an event behind those already raised."""
-        self.events.append((name, payload))
+        self.events += ((name, payload),)
 
     def see_event(self, name: str, payload: Json) -> None:
         """Let expressions read this event."""
@@ -254,8 +253,8 @@ class Execution:
     ) -> None:
         """Send one record to agents of one role."""
         made = delivery_id(self.instance_id, self.revision, len(self.delivered))
-        self.delivered.append(
-            Delivery(made, role, to, kind, payload, sender, sender_role, sent_at, in_reply_to, reminder_of)
+        self.delivered += (
+            Delivery(made, role, to, kind, payload, sender, sender_role, sent_at, in_reply_to, reminder_of),
         )
         if role in self.lookup.reminded and reminder_of is None:
             kept: Json = {

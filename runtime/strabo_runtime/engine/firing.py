@@ -82,7 +82,7 @@ def _lapse(execution: Execution, due: int) -> None:
     for place, agents in lapsed(execution, due).items():
         effect = expects[place].on_timeout
         owed = " or ".join(expects[place].messages)
-        execution.notes.append(f"{', '.join(agents)} owed {owed} and stayed silent")
+        execution.notes += (f"{', '.join(agents)} owed {owed} and stayed silent",)
         if isinstance(effect, Skip):
             execution.drop(expects[place].role, frozenset(agents))
         elif isinstance(effect, RaiseEvent):

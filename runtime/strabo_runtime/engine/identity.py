@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import blake2b
+from sys import intern
 from typing import Literal
 
 import orjson
 
-from strabo_runtime.engine.inputs import Message, Start
+from strabo_runtime.engine.inputs import Agents, Message, Start
 
 
 class NotJson(ValueError):
@@ -51,6 +52,12 @@ def timer_key(name: str) -> str:
 def human_agent(role: str) -> str:
     """The id under which a human role is bound when the starter names nobody."""
     return f"human:{role}"
+
+
+@lru_cache(maxsize=4096)
+def shared(agents: Agents) -> Agents:
+    """The same agents as one tuple, so that all the instances in which they take part share it."""
+    return tuple(intern(agent) for agent in agents)
 
 
 def _digest(content: bytes) -> int:

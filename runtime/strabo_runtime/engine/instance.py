@@ -69,12 +69,12 @@ class Incident:
 class Instance:
     """`revision` counts taken steps; `now` is the last step's; times are milliseconds since the epoch.
 
-    `start` fingerprints the start (its id, its content), which is never forgotten; `seen` holds the last
-    1,000 inputs after it. `starting` is kept only where the protocol reads it. `turns` counts the uses of
-    `Role[any]`. `last_deliveries` names, for agents that an `expects` may remind, the last message
-    delivered to them, and `deliveries` holds those messages. `quorum_lost` lists the roles whose loss was
-    announced. `timers_set` counts the timers and debts ever armed, for their order. `size_bound` is never
-    less than the bytes of the stored form without `seen` and `incidents`; it only spares measuring.
+    `start` fingerprints the start (64 bits for its id, then 64 for its content), which is never forgotten; `seen` holds
+    the last 1,000 inputs after it. `starting` is kept only where the protocol reads it. `turns` counts the uses of
+    `Role[any]`. `last_deliveries` names, for agents that an `expects` may remind, the last message delivered to them,
+    and `deliveries` holds those messages. `quorum_lost` lists the roles whose loss was announced. `timers_set` counts
+    the timers and debts ever armed, for their order. `size_bound` is never less than the bytes of the stored form
+    without `seen` and `incidents`; it only spares measuring.
     """
 
     id: str
@@ -85,7 +85,7 @@ class Instance:
     state: str
     revision: int
     starter: str
-    start: tuple[int, int]
+    start: int
     started_at: int
     now: int
     variables: Variables

@@ -85,8 +85,8 @@ def _count(execution: Execution) -> None:
 
 
 def _finish(execution: Execution, index: int | None, trigger: str | None, source: str) -> None:
-    execution.micro_steps.append(MicroStep(index, trigger, source, execution.state, tuple(execution.logs)))
-    execution.logs.clear()
+    execution.micro_steps += (MicroStep(index, trigger, source, execution.state, execution.logs),)
+    execution.logs = ()
     if execution.before is None or execution.roles is not execution.before.roles:
         _watch_quorum(execution)
 
@@ -115,7 +115,8 @@ def settle(execution: Execution) -> None:
     """Raised events first in, first out, then one automatic transition, again until nothing fires."""
     while not is_over(execution):
         if execution.events:
-            name, payload = execution.events.popleft()
+            (name, payload), *_ = execution.events
+            execution.events = execution.events[1:]
             execution.see_event(name, payload)
             transition = find(execution, "!" + name)
             if transition is not None:
@@ -127,9 +128,10 @@ def settle(execution: Execution) -> None:
             if transition is None:
                 return
             take(execution, transition, None)
-    for name, _ in execution.events:
-        execution.notes.append(f"the event {name} was dropped: the instance had ended")
-    execution.events.clear()
+    execution.notes += tuple(
+        f"the event {name} was dropped: the instance had ended" for name, _ in execution.events
+    )
+    execution.events = ()
 
 
 def unhandled(execution: Execution, event: str, payload: Json) -> None:
@@ -139,7 +141,7 @@ def unhandled(execution: Execution, event: str, payload: Json) -> None:
         left = len(execution.roles[role.name])
         execution.fail(f"QuorumLost: the role {role.name} has {left} of at least {role.minimum} agents left")
     else:
-        execution.notes.append(f"the event {event} was dropped: nothing takes it in state {execution.state}")
+        execution.notes += (f"the event {event} was dropped: nothing takes it in state {execution.state}",)
 
 
 def settle_own(execution: Execution) -> None:

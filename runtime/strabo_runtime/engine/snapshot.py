@@ -9,6 +9,7 @@ from typing import Any, cast
 import orjson
 
 from strabo_runtime.engine.errors import StepError, UnreadableState
+from strabo_runtime.engine.identity import shared
 from strabo_runtime.engine.inputs import Input, Message, Start, TimerDue
 from strabo_runtime.engine.instance import NOTHING, Debt, Incident, Instance, Timer
 from strabo_runtime.engine.machine import Machine
@@ -64,7 +65,7 @@ def _encode_bounded(instance: Instance) -> dict[str, Json]:
         "state": instance.state,
         "revision": instance.revision,
         "starter": instance.starter,
-        "start": list(instance.start),
+        "start": f"{instance.start:032x}",
         "started_at": instance.started_at,
         "now": instance.now,
         "variables": dict(instance.variables.json),
@@ -98,7 +99,6 @@ def _encode_bounded(instance: Instance) -> dict[str, Json]:
 def _decode(machine: Machine, stored: dict[str, Any]) -> Instance:
     if stored["machine"] != machine.hash:
         raise ValueError(f"it belongs to the definition {stored['machine']}, and this is {machine.hash}")
-    id_key, id_digest = stored["start"]
     decoded = Instance(
         id=stored["id"],
         protocol=machine.name,
@@ -108,11 +108,11 @@ def _decode(machine: Machine, stored: dict[str, Any]) -> Instance:
         state=stored["state"],
         revision=stored["revision"],
         starter=stored["starter"],
-        start=(id_key, id_digest),
+        start=int(stored["start"], 16),
         started_at=stored["started_at"],
         now=stored["now"],
         variables=Variables.of(stored["variables"]),
-        roles={role: tuple(agents) for role, agents in stored["roles"].items()},
+        roles={role: shared(tuple(agents)) for role, agents in stored["roles"].items()},
         seen=Seen.unpack(
             stored.get("seen", ""),
             {int(place): decode_rejection(refusal) for place, refusal in stored.get("refusals", {}).items()},

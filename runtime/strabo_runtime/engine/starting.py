@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import intern
+
 from strabo_runtime.engine.admission import Bound, bind
 from strabo_runtime.engine.answers import Known, refuse_untraced, reply_to
 from strabo_runtime.engine.completion import complete
@@ -14,7 +16,7 @@ from strabo_runtime.engine.outputs import Rejection, Step
 from strabo_runtime.engine.taking import accept, final_checks, matching, objections
 from strabo_runtime.engine.timers import DEADLINE, set_spec
 from strabo_runtime.engine.window import Seen
-from strabo_runtime.expressions import EvaluationError, Variables
+from strabo_runtime.expressions import EvaluationError
 
 
 def begin(machine: Machine, start: Start, known: Known) -> Step:
@@ -26,11 +28,11 @@ def begin(machine: Machine, start: Start, known: Known) -> Step:
     execution = Execution(
         machine,
         None,
-        instance_id=start.instance_id,
-        now=bounded_time(start.now, start.received_at),
-        roles=bound.roles,
-        starting=facts,
-        message=facts,
+        start.instance_id,
+        bounded_time(start.now, start.received_at),
+        bound.roles,
+        facts,
+        facts,
     )
     try:
         rejection = _enter_first_state(execution, bound)
@@ -44,8 +46,8 @@ def begin(machine: Machine, start: Start, known: Known) -> Step:
         execution,
         start,
         "taken",
-        starter=start.starter,
-        start=(known.key, known.digest),
+        starter=intern(start.starter),
+        start=known.as_one(),
         seen=Seen.empty(),
         reply=reply_to(start.instance_id, start, "accepted"),
     )
@@ -78,15 +80,6 @@ def _enter_first_state(execution: Execution, bound: Bound) -> Rejection | None:
 
 def _set_initial_values(execution: Execution) -> None:
     machine = execution.machine
-    execution.scope = machine.environment.scope(
-        Variables.of(dict.fromkeys(machine.variables)),
-        now=execution.now,
-        instance=execution.instance_facts(),
-        roles=execution.roles,
-        pending=execution.owing(),
-        message=execution.message,
-        starting=execution.starting,
-    )
     for variable in machine.variables.values():
         try:
             value = variable.initial.render(execution.scope)

@@ -167,7 +167,7 @@ def remind(execution: Execution, due: int) -> None:
     for (request, role), agents in _grouped(waiting).items():
         kept = execution.deliveries.get(request) if request is not None else None
         if not isinstance(kept, dict) or request is None:
-            execution.notes.append(f"nothing was delivered to {', '.join(agents)} that could be sent again")
+            execution.notes += (f"nothing was delivered to {', '.join(agents)} that could be sent again",)
             continue
         fields = cast("dict[str, str]", kept)
         execution.deliver(
@@ -181,7 +181,7 @@ def remind(execution: Execution, due: int) -> None:
             in_reply_to=fields["in_reply_to"],
             reminder_of=request,
         )
-        execution.notes.append(f"reminded {', '.join(agents)} as {role}")
+        execution.notes += (f"reminded {', '.join(agents)} as {role}",)
     execution.set_pending(
         tuple(_reminded(execution, debt) if debt.next_reminder == due else debt for debt in execution.pending)
     )

@@ -83,16 +83,16 @@ def _message(machine: Machine, instance: Instance | None, message: Message) -> S
     execution = Execution(
         machine,
         instance,
-        instance_id=instance.id,
-        now=bounded_time(message.now, message.received_at, instance.now),
-        roles=instance.roles,
-        starting=instance.starting,
-        message=admitted.facts,
+        instance.id,
+        bounded_time(message.now, message.received_at, instance.now),
+        instance.roles,
+        instance.starting,
+        admitted.facts,
     )
     try:
         return _offer(instance, message, known, execution, admitted)
     except Undone as undone:
-        return refuse(instance, message, known, undone.rejection, tuple(execution.violations))
+        return refuse(instance, message, known, undone.rejection, execution.violations)
 
 
 def _offer(
@@ -131,7 +131,7 @@ def _object(
 ) -> Step:
     """Refuse by `before` constraints. What they raise, send or fail is a step of the refused input's own."""
     if not react(execution, violated):
-        return refuse(instance, message, known, rejection, tuple(execution.violations))
+        return refuse(instance, message, known, rejection, execution.violations)
     try:
         settle(execution)
         final_checks(execution)
@@ -142,7 +142,7 @@ def _object(
             rejection.constraints + undone.rejection.constraints,
             rejection.descriptions + undone.rejection.descriptions,
         )
-        return refuse(instance, message, known, both, tuple(execution.violations))
+        return refuse(instance, message, known, both, execution.violations)
     return complete(
         execution,
         message,
@@ -181,11 +181,11 @@ def _timer(machine: Machine, instance: Instance | None, given: TimerDue) -> Step
     execution = Execution(
         machine,
         instance,
-        instance_id=instance.id,
-        now=bounded_time(given.now, given.due, instance.now),
-        roles=instance.roles,
-        starting=instance.starting,
-        message=None,
+        instance.id,
+        bounded_time(given.now, given.due, instance.now),
+        instance.roles,
+        instance.starting,
+        None,
     )
     try:
         fire(execution, given.key, given.due)

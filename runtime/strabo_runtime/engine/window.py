@@ -18,6 +18,8 @@ CAPACITY = 1000
 _ENTRY = struct.Struct("<QQQq")
 _WIDTH = _ENTRY.size
 _LIMIT = 2**63 - 1
+_SLACK = CAPACITY // 4
+"""How many forgotten entries a log may still hold: fewer are copied more often, more take memory."""
 
 
 class Entry(NamedTuple):
@@ -91,7 +93,7 @@ class Seen:
     def remember(self, key: int, digest: int, sender: int, sent_at: int, refusal: Rejection | None) -> Seen:
         """The window with one more input, which must not be in it."""
         log = self._log
-        if log.end != self._last or key in log.index or log.end - log.base >= 2 * CAPACITY:
+        if log.end != self._last or key in log.index or log.end - log.base >= CAPACITY + _SLACK:
             log = self._copy()
         if not -_LIMIT <= sent_at <= _LIMIT:
             sent_at = _LIMIT if sent_at > 0 else -_LIMIT
