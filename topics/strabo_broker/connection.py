@@ -1,7 +1,8 @@
 """One client's connection: frames in, requests answered one after the other, frames out.
 
 As in Apache Kafka, a connection's requests are answered in order, the next being looked at once the one before is
-answered. Whatever is wrong with a connection's bytes ends that connection, and nothing else.
+answered. Whatever is wrong with a connection's bytes ends that connection, and nothing else. What a client sent before
+it went is still carried out (a producer that wants no acknowledgements may go at once), unless it would wait.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ log: Final = logging.getLogger("strabo_broker")
 _LENGTH: Final = struct.Struct(">i")
 _WAITING_FRAMES: Final = 64
 _WAITING_BYTES: Final = 8 << 20
+_MAY_WAIT: Final = frozenset({1, 11, 14})  # Fetch, JoinGroup, SyncGroup
 _WRITE_HIGH_BYTES: Final = 4 << 20
 
 
@@ -52,8 +54,10 @@ class Connection(asyncio.Protocol):
         self._peer = ""
         self._last_active = 0.0
         self._answering = False
+        self._waits = False
+        self._disconnected = False
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done once the connection has ended."""
+        """Done once the connection has ended, and what it asked for is carried out."""
 
     # What the transport tells.
 
@@ -73,12 +77,19 @@ class Connection(asyncio.Protocol):
         self._last_active = loop.time()
         self._host.connections.add(self)
         self._task = loop.create_task(self._serve(transport))
+        self._task.add_done_callback(self._end_if_over)
 
     def connection_lost(self, _: Exception | None) -> None:
-        self._host.connections.discard(self)
-        self.gone.set_result(None)
-        if self._task is not None:
+        self._disconnected = True
+        self.resume_writing()
+        if self._task is not None and (self._waits or not self._frames):
             self._task.cancel()
+        self._end_if_over()
+
+    def _end_if_over(self, _: object = None) -> None:
+        if self._disconnected and (self._task is None or self._task.done()) and not self.gone.done():
+            self._host.connections.discard(self)
+            self.gone.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         self._last_active = asyncio.get_running_loop().time()
@@ -139,11 +150,15 @@ class Connection(asyncio.Protocol):
 
     async def _answer(self, frame: bytes, transport: asyncio.Transport) -> None:
         request = read_request(frame)
+        self._waits = request.api.key in _MAY_WAIT
+        if self._waits and self._disconnected:
+            return
         answer = self._host.answers[request.api.key]
         body = await answer(request.body, Call(request.version, request.client_id, f"/{self._peer}"))
         # No answer leaves before what it tells is in the log, whoever wrote it.
         await self._host.store.settled()
-        if body is not None:
+        self._waits = False
+        if body is not None and not transport.is_closing():
             # A client that asked in a version we do not know is answered in the first.
             version = request.version if request.body is not None else 0
             transport.write(write_response(request.api, version, request.correlation_id, body))

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from strabo_broker import Broker, BrokerSettings
 from strabo_broker.cache import TailCache
 from strabo_broker.store import Store
 from strabo_broker.topics import Topics
-
 from tests.unit.strabo_broker.wire_client import WireClient
 
 

@@ -9,6 +9,7 @@ import pytest
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from hypothesis import given
 from hypothesis import strategies as st
+
 from strabo_broker import batches
 from strabo_broker.batches import (
     HEADER,
@@ -22,7 +23,6 @@ from strabo_broker.batches import (
 from strabo_broker.codes import ErrorCode
 from strabo_broker.compression import Compression
 from strabo_broker.errors import CorruptBatch, Refusal
-
 from tests.unit.strabo_broker.building import batch
 
 ROOM = 1 << 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from strabo_broker import batches
 from strabo_broker.cache import TailCache
 from strabo_broker.compaction import compact
@@ -12,7 +13,6 @@ from strabo_broker.compression import Compression
 from strabo_broker.partition import Partition
 from strabo_broker.store import Store
 from strabo_broker.topics import Topics
-
 from tests.unit.strabo_broker.building import Pair, batch
 
 NOW = 10_000

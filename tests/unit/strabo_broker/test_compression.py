@@ -7,6 +7,7 @@ import gzip
 import cramjam
 import pytest
 from aiokafka import codec
+
 from strabo_broker import compression
 from strabo_broker.compression import Compression, compress, decompress
 from strabo_broker.errors import CorruptBatch

@@ -8,10 +8,10 @@ import struct
 from collections.abc import AsyncIterator
 
 import pytest
+
 from strabo_broker import Broker, BrokerSettings
 from strabo_broker.wire import admin, cluster, groups, offsets, records, transactions
 from strabo_broker.wire.apis import APIS
-
 from tests.unit.strabo_broker.building import batch
 from tests.unit.strabo_broker.wire_client import WireClient, frame_of
 
@@ -125,6 +125,38 @@ async def test_requests_sent_together_are_answered_in_order(client: WireClient) 
         client.send(frame_of(cluster.ApiVersionsRequest(), correlation_id=correlation))
     for _ in range(200):
         await client.receive(cluster.ApiVersionsRequest)
+
+
+async def test_what_a_client_sent_before_it_went_is_carried_out(
+    own_broker: Broker, bystander: WireClient
+) -> None:
+    sent = records.ProduceTopic("t", (records.ProducePartition(0, batch()),))
+    producer = await WireClient.connect(own_broker.bootstrap)
+    for _ in range(300):
+        producer.send(frame_of(records.ProduceRequest(None, 0, 1_000, (sent,))))
+    await producer.close()
+    wanted = records.FetchTopic("t", (records.FetchPartition(0, fetch_offset=0),))
+    size = 300 * len(batch())
+    answer = await bystander.ask(
+        records.FetchRequest(maximum_wait_ms=10_000, minimum_bytes=size, topics=(wanted,))
+    )
+    assert answer.topics[0].partitions[0].high_watermark == 300
+
+
+async def test_a_client_that_goes_while_it_waits_leaves_nothing_behind(
+    own_broker: Broker, bystander: WireClient
+) -> None:
+    wanted = records.FetchTopic("t", (records.FetchPartition(0, fetch_offset=0),))
+    others = set(own_broker.connections)
+    reader = await WireClient.connect(own_broker.bootstrap)
+    reader.send(frame_of(records.FetchRequest(maximum_wait_ms=60_000, minimum_bytes=1, topics=(wanted,))))
+    while len(own_broker.connections) < 2:
+        await asyncio.sleep(0)
+    (connection,) = own_broker.connections - others
+    await reader.close()
+    async with asyncio.timeout(5):
+        await connection.gone
+    assert own_broker.connections == others
 
 
 async def test_a_request_in_many_pieces_is_put_together(client: WireClient) -> None:

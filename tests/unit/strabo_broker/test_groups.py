@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 import pytest
+
 from strabo_broker.codes import ErrorCode
 from strabo_broker.errors import Refusal
 from strabo_broker.group_records import decode_group, encode_group

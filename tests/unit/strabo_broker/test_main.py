@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from strabo_broker.wire import admin, records
 
+from strabo_broker.wire import admin, records
 from tests.unit.strabo_broker.building import batch
 from tests.unit.strabo_broker.wire_client import WireClient
 

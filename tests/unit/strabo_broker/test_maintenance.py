@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+
 from strabo_broker import Broker
 from strabo_broker.api.call import now_ms
 from strabo_broker.partition import Partition
 from strabo_broker.topics import Topics
 from strabo_broker.wire.groups import ListGroupsRequest
 from strabo_broker.wire.offsets import OffsetCommitPartition, OffsetCommitRequest, OffsetCommitTopic
-
 from tests.unit.strabo_broker.building import batch
 from tests.unit.strabo_broker.wire_client import WireClient
 

@@ -6,13 +6,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
+
 from strabo_broker.cache import TailCache
 from strabo_broker.codes import ErrorCode
 from strabo_broker.errors import CorruptBatch, Refusal
 from strabo_broker.partition import Aborted, Partition
 from strabo_broker.store import Store
 from strabo_broker.topics import Topics
-
 from tests.unit.strabo_broker.building import batch
 
 NOW = 1_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from strabo_broker.batches import BatchHeader, read_header
 from strabo_broker.codes import ErrorCode
 from strabo_broker.errors import Refusal
@@ -14,7 +15,6 @@ from strabo_broker.sequences import (
     check_sequence,
     find_repeat,
 )
-
 from tests.unit.strabo_broker.building import batch
 
 

@@ -8,11 +8,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+
 from strabo_broker import Broker, BrokerSettings, errors
 from strabo_broker.codes import ErrorCode
 from strabo_broker.store import Store
 from strabo_broker.wire import admin, cluster, offsets, records, transactions
-
 from tests.unit.strabo_broker.building import batch
 from tests.unit.strabo_broker.wire_client import WireClient
 

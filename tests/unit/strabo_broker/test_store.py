@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+
 from strabo_broker.errors import DataDirUnreadable, StorageFailed
 from strabo_broker.store import FILE_NAME, Store
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from strabo_broker.cache import TailCache
 from strabo_broker.codes import ErrorCode
 from strabo_broker.errors import Refusal
 from strabo_broker.store import Store
 from strabo_broker.topic_configs import KNOWN_CONFIGS, TopicConfigs, check_configs
 from strabo_broker.topics import Topics, check_name
-
 from tests.unit.strabo_broker.building import batch
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from strabo_broker.cache import TailCache
 from strabo_broker.codes import ErrorCode
 from strabo_broker.errors import Refusal
@@ -13,7 +14,6 @@ from strabo_broker.partition import Partition
 from strabo_broker.store import Store
 from strabo_broker.topics import Topics
 from strabo_broker.transactions import Transactions
-
 from tests.unit.strabo_broker.building import batch
 
 TIMEOUT = 1_000

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from strabo_broker.codes import ErrorCode
 from strabo_broker.wire import admin, cluster, groups, offsets, transactions
-
 from tests.unit.strabo_broker.wire_client import WireClient
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+
 from strabo_broker.errors import MalformedRequest
 from strabo_broker.wire.apis import API_VERSIONS, APIS, read_request, write_response
 from strabo_broker.wire.cluster import (
@@ -13,7 +14,6 @@ from strabo_broker.wire.cluster import (
     MetadataRequest,
     MetadataRequestTopic,
 )
-
 from tests.unit.strabo_broker.wire_client import frame_of
 
 

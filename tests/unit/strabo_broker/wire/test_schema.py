@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from strabo_broker.errors import MalformedRequest
 from strabo_broker.wire.apis import APIS, Api
 from strabo_broker.wire.schema import (
@@ -80,7 +81,7 @@ def round_trip(cls: type, value: object, version: int, *, flexible: bool) -> obj
 
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.request.__name__)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_every_message_is_read_as_it_was_written_in_every_version(api: Api, data: st.DataObject) -> None:
     version = data.draw(st.integers(api.oldest, api.newest))
     for cls in (api.request, api.response):
@@ -90,7 +91,7 @@ def test_every_message_is_read_as_it_was_written_in_every_version(api: Api, data
 
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.request.__name__)
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_message_cut_or_changed_anywhere_is_read_or_refused_and_nothing_else(
     api: Api, data: st.DataObject
 ) -> None:
