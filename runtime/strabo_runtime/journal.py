@@ -11,6 +11,7 @@ import orjson
 
 from strabo_avro.records import StepRecord
 from strabo_runtime.engine import (
+    EngineError,
     Input,
     Instance,
     Machine,
@@ -133,7 +134,7 @@ def read(stored: StepRecord, machine: Machine | None = None) -> RecordedStep:
             logs=stored.logs,
             snapshot=snapshot,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (EngineError, KeyError, TypeError, ValueError) as error:
         where = f"step {stored.revision} of {stored.instance_id}"
         raise UnreadableStep(
             f"{where} cannot be read: {error}; its record is damaged, or of another version"
