@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import confluent_kafka
 import pytest
 
 from tests.contracts.client import Client, Record, RefusedError, wait_for
 from tests.contracts.group_member import committed
 from tests.contracts.transactional_producer import TransactionalProducer
 from tests.contracts.wire import READ_COMMITTED, Code, Log, Wire, batch, batches
+from tests.support.services import BrokerService
 
 
 @pytest.fixture
@@ -214,3 +216,32 @@ def test_a_client_is_fenced_by_another_with_its_id(
     successor.close()
     wait_for("the transaction is over", lambda: log.end(READ_COMMITTED) == log.end())
     assert [record.value for record in client.read(log.topic)] == [b"kept"]
+
+
+def test_a_member_that_lost_its_place_cannot_commit_offsets_in_a_transaction(
+    broker: BrokerService, unique: str, log: Log
+) -> None:
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": unique}
+    consumer = confluent_kafka.Consumer({**settings, "session.timeout.ms": 6_000})
+    consumer.subscribe([log.topic])
+    wait_for("it has the partition", lambda: (consumer.poll(0.05), consumer.assignment() != [])[1])
+    metadata = consumer.consumer_group_metadata()
+    consumer.close()
+    successor = confluent_kafka.Consumer(settings)
+    successor.subscribe([log.topic])
+    wait_for("the other one has it", lambda: (successor.poll(0.05), successor.assignment() != [])[1])
+    producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": unique})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    place = confluent_kafka.TopicPartition(log.topic, 0, 5)
+    with pytest.raises(confluent_kafka.KafkaException) as refused:
+        producer.send_offsets_to_transaction([place], metadata, 20)
+    lost = {Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION}
+    assert refused.value.args[0].code() in lost
+    assert refused.value.args[0].txn_requires_abort()
+    producer.abort_transaction(20)
+    producer.begin_transaction()
+    producer.send_offsets_to_transaction([place], successor.consumer_group_metadata(), 20)
+    producer.commit_transaction(20)
+    successor.close()
+    wait_for("the position is set", lambda: committed(log.wire, unique, log)[0] == 5)
