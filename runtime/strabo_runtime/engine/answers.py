@@ -11,8 +11,11 @@ from strabo_runtime.engine.identity import input_key, message_digest, reply_id, 
 from strabo_runtime.engine.inputs import Input, Message, Start, TimerDue
 from strabo_runtime.engine.instance import Incident, Instance
 from strabo_runtime.engine.outputs import Output, Rejection, Reply, Step
+from strabo_runtime.engine.rejection import clipped
 from strabo_runtime.engine.timers import without
 from strabo_runtime.engine.window import Seen
+
+_LONGEST_REASON = 1000
 
 
 class Known(NamedTuple):
@@ -85,6 +88,7 @@ def refuse(
     """Refuse, and remember it; but not for a stranger, who could fill the memory with ids at no cost."""
     if not any(message.sender in agents for agents in instance.roles.values()):
         return refuse_untraced(instance, message, rejection)
+    rejection = rejection.clipped()
     after, changes = refused(instance, remember(instance, known, message, rejection))
     return Step(
         message,
@@ -100,6 +104,7 @@ def refuse(
 
 def refuse_untraced(instance: Instance | None, given: Message | Start, rejection: Rejection) -> Step:
     """Refuse without any trace in the instance."""
+    rejection = rejection.clipped()
     outputs = (reply_to(_target(instance, given), given, "rejected", rejection),)
     return Step(given, "rejected", instance, instance, outputs=outputs, rejection=rejection)
 
@@ -120,6 +125,7 @@ def ignore(instance: Instance, message: Message, known: Known) -> Step:
 
 def fail(instance: Instance | None, given: Input, reason: str) -> Step:
     """Undo the step: an incident on the instance, the input consumed, its sender told."""
+    reason = clipped(reason, _LONGEST_REASON)
     outputs: tuple[Output, ...] = ()
     if not isinstance(given, TimerDue):
         outputs = (reply_to(_target(instance, given), given, "failed", error=reason),)

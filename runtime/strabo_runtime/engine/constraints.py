@@ -34,7 +34,7 @@ def rejection_by(execution: Execution, constraints: Sequence[Constraint]) -> Rej
         f"refused in state {execution.state} by {told}",
         tuple(constraint.name for constraint in constraints),
         descriptions,
-    )
+    ).clipped()
 
 
 def react(execution: Execution, constraints: Sequence[Constraint]) -> bool:

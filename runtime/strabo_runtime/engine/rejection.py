@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 RefusedBy = Literal[
@@ -19,6 +19,10 @@ RefusedBy = Literal[
 ]
 
 
+_LONGEST_TEXT = 2000
+_LONGEST_DESCRIPTION = 500
+
+
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """A refusal: a value, never raised. `text` says what, where and what would be taken.
@@ -30,3 +34,20 @@ class Rejection:
     text: str
     constraints: tuple[str, ...] = ()
     descriptions: tuple[str, ...] = ()
+
+    def clipped(self) -> Rejection:
+        """The same refusal with texts of a bounded length: they may quote what was sent."""
+        if len(self.text) <= _LONGEST_TEXT and all(
+            len(one) <= _LONGEST_DESCRIPTION for one in self.descriptions
+        ):
+            return self
+        return replace(
+            self,
+            text=clipped(self.text, _LONGEST_TEXT),
+            descriptions=tuple(clipped(one, _LONGEST_DESCRIPTION) for one in self.descriptions),
+        )
+
+
+def clipped(text: str, length: int) -> str:
+    """A text, cut to a length."""
+    return text if len(text) <= length else text[: length - 3] + "..."

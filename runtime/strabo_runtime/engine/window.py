@@ -18,6 +18,8 @@ CAPACITY = 1000
 _ENTRY = struct.Struct("<QQQq")
 _WIDTH = _ENTRY.size
 _LIMIT = 2**63 - 1
+FULL_REFUSALS = 100
+"""For so many of the newest inputs a refusal is kept word for word; of older ones only its kind and constraints."""
 _SLACK = CAPACITY // 4
 """How many forgotten entries a log may still hold: fewer are copied more often, more take memory."""
 
@@ -83,7 +85,7 @@ class Seen:
         sequence = self._log.index.get(key)
         if sequence is None or not self._first <= sequence < self._last:
             return None
-        return self._log.read(sequence)
+        return self._read(sequence)
 
     def is_stale(self, sender: int, sent_at: int) -> bool:
         """Whether an unknown input may be one that was forgotten: this sender sent a forgotten one then or later."""
@@ -114,7 +116,18 @@ class Seen:
 
     def entries(self) -> tuple[Entry, ...]:
         """What is remembered, oldest first."""
-        return tuple(self._log.read(sequence) for sequence in range(self._first, self._last))
+        return tuple(self._read(sequence) for sequence in range(self._first, self._last))
+
+    def _read(self, sequence: int) -> Entry:
+        entry = self._log.read(sequence)
+        refusal = entry.refusal
+        return entry if refusal is None else entry._replace(refusal=self._aged(sequence, refusal))
+
+    def _aged(self, sequence: int, refusal: Rejection) -> Rejection:
+        """What is still known of a refusal: an agent that is refused a lot must not fill the state with texts."""
+        if sequence >= self._last - FULL_REFUSALS:
+            return refusal
+        return Rejection(refusal.by, "refused before, for the same reason", refusal.constraints)
 
     def _copy(self) -> _Log:
         """A log of its own, with this stretch alone."""
@@ -147,7 +160,11 @@ class Seen:
     def refusals(self) -> dict[int, Rejection]:
         """The refusals, by place in the window."""
         found = self._log.refusals.items()
-        return {place - self._first: refusal for place, refusal in found if self._first <= place < self._last}
+        return {
+            place - self._first: self._aged(place, refusal)
+            for place, refusal in found
+            if self._first <= place < self._last
+        }
 
     @classmethod
     def unpack(cls, packed: str, refusals: Mapping[int, Rejection], forgotten: Mapping[int, int]) -> Seen:

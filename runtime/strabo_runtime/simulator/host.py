@@ -72,6 +72,7 @@ class Host:
         id: str | None = None,  # noqa: A002
     ) -> Step:
         """Start an instance, by a message or (from `starter`) without one."""
+        self._fire_past()
         now = self.clock.now
         if message is not None:
             start_id, sender = message.id, message.sender
@@ -90,6 +91,7 @@ class Host:
 
     def send(self, instance_id: str, message: Message) -> Step:
         """Give an instance a message."""
+        self._fire_past()
         return self._take(instance_id, message)
 
     def next_due(self) -> int | None:
@@ -108,6 +110,10 @@ class Host:
             fired.append(self._take(instance.id, timer_input(instance, key, due, self.clock.now)))
         self.clock.move_to(to)
         return fired
+
+    def _fire_past(self) -> None:
+        """What is overdue fires before anything new is taken; on a tie a message comes first."""
+        self.advance(self.clock.now - 1)
 
     def _earliest(self, until: int) -> tuple[Instance, str, int] | None:
         first: tuple[Instance, str, int] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from strabo_runtime.engine import Outcome
-
 from tests.unit.engine.driver import MINUTE, Driver, deliveries, machine_of, refusal
 
 BODY = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from strabo_runtime.engine import Delivery, next_due
-
 from tests.unit.engine.driver import MINUTE, T0, Driver, deliveries, machine_of
 
 COMMON = """

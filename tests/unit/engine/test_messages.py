@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from strabo_runtime.engine import Delivery, Reply
 
+from strabo_runtime.engine import Delivery, Reply
 from tests.unit.engine.driver import T0, Driver, deliveries, machine_of, refusal
 
 BODY = """
@@ -175,6 +175,32 @@ def test_a_finished_instance_refuses_what_is_new_and_answers_what_is_known(drive
     assert refusal(made).by == "finished"
     assert made.after is made.before
     assert driver.send("w1", "Ping", id="p").verdict == "duplicate"
+
+
+def test_a_repeat_of_a_forgotten_message_is_stale(driver: Driver) -> None:
+    for number in range(1001):
+        driver.now += 1
+        driver.send("w1" if number % 2 else "w2", "Ping")
+    made = driver.send("w2", "Ping", id="m2", sent_at=T0 + 1)
+    assert refusal(made).by == "stale"
+    assert made.after is made.before
+    assert driver.send("w1", "Ping", id="fresh").verdict == "taken"
+
+
+def test_the_start_is_never_forgotten(driver: Driver) -> None:
+    first = driver.steps[0]
+    for _ in range(1001):
+        driver.now += 1
+        driver.send("boss", "Ping")
+    again = driver.take(first.input)
+    assert again.verdict == "duplicate"
+    assert again.outputs == first.outputs
+
+
+def test_texts_that_quote_what_was_sent_are_cut(driver: Driver) -> None:
+    made = driver.send("w1", "Ping", {f"unknown_field_{number}": number for number in range(500)})
+    assert len(refusal(made).text) <= 2000
+    assert len(refusal(driver.send("w1", "P" * 5000)).text) <= 2000
 
 
 def test_an_ignored_message_is_answered_and_changes_nothing() -> None:

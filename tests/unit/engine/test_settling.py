@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from strabo_runtime.engine import Delivery, MicroStep, Outcome
 
+from strabo_runtime.engine import Delivery, MicroStep, Outcome
 from tests.unit.engine.driver import T0, Driver, deliveries, machine_of
 
 COMMON = """

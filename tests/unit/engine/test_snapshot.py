@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import orjson
 import pytest
+
 from strabo_runtime.engine import (
     UnreadableState,
     apply_changes,
@@ -15,7 +16,6 @@ from strabo_runtime.engine import (
     encode_instance,
     step,
 )
-
 from tests.unit.engine.driver import Driver, machine_of, shipped
 
 BODY = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from strabo_runtime.engine import Outcome, Rejection, Reply, Start, binding_needs
-
 from tests.unit.engine.driver import T0, Driver, machine_of, refusal, shipped
 
 BODY = """

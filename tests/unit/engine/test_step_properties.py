@@ -10,6 +10,7 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from strabo_runtime.engine import (
     Input,
     Instance,
@@ -38,7 +39,6 @@ from strabo_runtime.expressions.types import (
     Scalar,
     Type,
 )
-
 from tests.unit.engine.driver import MINUTE, T0, machine_of, shipped
 
 SAMPLE = """

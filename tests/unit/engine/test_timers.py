@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from strabo_runtime.engine import TimerDue, next_due, timer_input
 
+from strabo_runtime.engine import TimerDue, next_due, timer_input
 from tests.unit.engine.driver import HOUR, MINUTE, T0, Driver, deliveries, machine_of
 
 COMMON = """

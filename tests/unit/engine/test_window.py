@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from strabo_runtime.engine.rejection import Rejection
-from strabo_runtime.engine.window import CAPACITY, Seen
+from strabo_runtime.engine.window import CAPACITY, FULL_REFUSALS, Seen
 
 NO = Rejection("constraint", "no", ("c",), ("d",))
 
@@ -15,6 +16,16 @@ def filled(count: int, first: int = 0) -> Seen:
     for key in range(first, first + count):
         seen = seen.remember(key, key + 7, key % 3, 1000 + key, NO if key % 10 == 0 else None)
     return seen
+
+
+def test_of_older_refusals_only_kind_and_constraints_are_kept() -> None:
+    seen = filled(FULL_REFUSALS + 11)
+    old, new = seen.find(10), seen.find(FULL_REFUSALS)
+    assert old is not None
+    assert new is not None
+    assert old.refusal == Rejection("constraint", "refused before, for the same reason", ("c",))
+    assert new.refusal == NO
+    assert Seen.unpack(seen.packed(), seen.refusals(), seen.forgotten) == seen
 
 
 def test_what_was_remembered_is_found_with_its_answer() -> None:

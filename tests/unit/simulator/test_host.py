@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from strabo_runtime.simulator import Clock, Host
 from strabo_runtime.simulator.clock import START
-
 from tests.unit.engine.driver import MINUTE, shipped
 
 AUCTION = shipped("task_auction")
@@ -51,3 +50,14 @@ def test_every_step_is_told_in_order() -> None:
     host.advance(START + 5 * MINUTE)
     assert told == host.steps
     assert host.next_due() is None
+
+
+def test_what_is_overdue_fires_before_a_message_and_what_is_due_now_after_it() -> None:
+    host = Host(AUCTION, {"Solver": ("s1",)})
+    announced(host, "one", 5)
+    host.clock.move_to(START + 5 * MINUTE)
+    bid = {"task_id": "one", "solver_id": "s1", "proposal": {}, "cost": 1, "time_estimate": "PT1H"}
+    assert host.send("one", host.message("s1", "BidSubmission", bid)).verdict == "taken"
+    host.clock.move_to(START + 5 * MINUTE + 1)
+    assert host.send("one", host.message("s1", "BidSubmission", bid)).verdict == "rejected"
+    assert host.instances["one"].state == "Awarded"

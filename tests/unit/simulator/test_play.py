@@ -5,11 +5,11 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+
 from strabo_runtime.expressions import PayloadValidator
 from strabo_runtime.language import load
 from strabo_runtime.simulator import PlayError, play, render_play
 from strabo_runtime.simulator.payloads import Payloads
-
 from tests.unit.engine.driver import T0, shipped
 
 AUCTION = shipped("task_auction")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from strabo_runtime.simulator import UnreadableScenarioError, load_scenarios, render_report, run_file
 
+from strabo_runtime.simulator import UnreadableScenarioError, load_scenarios, render_report, run_file
 from tests.unit.simulator.support import HEAD, write
 
 GOOD = """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from strabo_runtime.simulator import Report, render_report, run_file
 
+from strabo_runtime.simulator import Report, render_report, run_file
 from tests.unit.simulator.support import write
 
 BEGIN = """

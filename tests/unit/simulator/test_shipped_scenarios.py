@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from strabo_runtime.simulator import render_report, run_file
 
 PROTOCOLS = Path(__file__).parents[3] / "runtime" / "strabo_runtime" / "protocols"
