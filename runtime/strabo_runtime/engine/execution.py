@@ -21,7 +21,6 @@ from strabo_runtime.expressions import (
     Scope,
     Template,
     Variables,
-    format_timestamp,
     parse_duration,
     parse_timestamp,
 )
@@ -307,10 +306,6 @@ class Execution:
         if not isinstance(value, str):
             raise StepError(f"{what} is {stored_text(value)}, where a time or duration is needed")
         return value
-
-    def clock_text(self) -> str:
-        """The step's time as text."""
-        return format_timestamp(self.now)
 
 
 def stored_text(value: Json) -> str:
