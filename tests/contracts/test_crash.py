@@ -12,8 +12,7 @@ from aiokafka.protocol.admin import DescribeConfigsRequest
 from tests.contracts.client import wait_for
 from tests.contracts.clients import CLIENTS
 from tests.contracts.group_member import GroupMember, commit_without_membership, committed, settle
-from tests.contracts.test_idempotence import Producer
-from tests.contracts.transactional_producer import TransactionalProducer
+from tests.contracts.producers import IdempotentProducer, TransactionalProducer
 from tests.contracts.wire import (
     READ_COMMITTED,
     Code,
@@ -82,7 +81,7 @@ def prepare(wire: Wire, crash: Crash) -> None:
             settle(member)
             crash.members[group] = (member.member_id, member.generation)
 
-    idempotent = Producer(Log(wire, PLAIN))
+    idempotent = IdempotentProducer(Log(wire, PLAIN))
     crash.producer_id = idempotent.producer_id
     assert idempotent.send(0, b"a") == (Code.NONE, 0)
     assert idempotent.send(1, b"b") == (Code.NONE, 1)
@@ -187,7 +186,7 @@ def test_a_batch_repeated_after_the_crash_is_stored_once(crash: Crash, wire: Wir
 
 
 def test_producer_ids_are_not_given_again(crash: Crash, wire: Wire) -> None:
-    assert Producer(Log(wire, PLAIN)).producer_id > crash.producer_id
+    assert IdempotentProducer(Log(wire, PLAIN)).producer_id > crash.producer_id
 
 
 @pytest.mark.parametrize("client_name", CLIENTS)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.contracts.client import Client, Record, wait_for
-from tests.contracts.transactional_producer import TransactionalProducer
+from tests.contracts.producers import TransactionalProducer
 from tests.contracts.wire import (
     READ_COMMITTED,
     READ_UNCOMMITTED,

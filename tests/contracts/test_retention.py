@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.contracts.client import Client, Record, wait_for, write
-from tests.contracts.transactional_producer import TransactionalProducer
+from tests.contracts.producers import TransactionalProducer
 from tests.contracts.wire import (
     EARLIEST,
     READ_COMMITTED,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.contracts.client import Client, Record, RefusedError, wait_for
 from tests.contracts.group_member import committed
-from tests.contracts.transactional_producer import TransactionalProducer
+from tests.contracts.producers import TransactionalProducer
 from tests.contracts.wire import READ_COMMITTED, Code, Log, Wire, batch, batches
 from tests.support.services import BrokerService
 

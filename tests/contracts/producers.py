@@ -1,4 +1,4 @@
-"""A transactional producer that sends each request when it is told to, and nothing by itself."""
+"""Producers that send each request when they are told to, and nothing by themselves."""
 
 from __future__ import annotations
 
@@ -42,6 +42,30 @@ def settled(ask: Callable[[], tuple[int, Any]]) -> tuple[int, Any]:
         if code not in TRANSIENT or time.monotonic() > deadline:
             return code, answer
         time.sleep(0.01)
+
+
+def new_producer_id(wire: Wire) -> int:
+    """An id; Apache Kafka answers "loading" while it fetches its next block of ids."""
+
+    def ask() -> tuple[int, Any]:
+        answer = wire.ask(InitProducerIdRequest(None, 60_000))
+        return answer.error_code, answer
+
+    code, answer = settled(ask)
+    assert (code, answer.producer_epoch) == (Code.NONE, 0)
+    return int(answer.producer_id)
+
+
+class IdempotentProducer:
+    """An idempotent producer that numbers its batches as it is told."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.producer_id = new_producer_id(log.wire)
+
+    def send(self, sequence: int, *values: bytes, epoch: int = 0) -> tuple[int, int]:
+        records = batch(values, producer_id=self.producer_id, epoch=epoch, sequence=sequence)
+        return self.log.produce(records)
 
 
 class TransactionalProducer:
