@@ -130,7 +130,8 @@ class Execution:
             self.last_deliveries: Mapping[str, str] = NOTHING
             self.quorum_lost: tuple[str, ...] = ()
             self.size_bound = 0
-            variables = Variables.of(dict.fromkeys(machine.variables))
+            # From a tuple: out of a mapping Python would make a dict with twice the room, and instances keep it.
+            variables = Variables.of(dict.fromkeys(tuple(machine.variables)))
         else:
             self.revision = before.revision + 1
             self.started_at = before.started_at

@@ -17,7 +17,9 @@ from strabo_runtime.engine.errors import EngineError
 from strabo_runtime.expressions import Variables
 from strabo_runtime.worker.catalogue import Catalogue
 from strabo_runtime.worker.errors import PartitionHalted
+from strabo_runtime.worker.publishing import BATCH_OVERHEAD, TooLarge
 from strabo_runtime.worker.timer_queue import TimerQueue
+from strabo_topics.clients import MAX_RECORD_BYTES
 
 
 class Held(NamedTuple):
@@ -35,7 +37,9 @@ class Holdings:
         self.live_bytes = 0
         self._partition = partition
         self._catalogue = catalogue
-        self._live: dict[str, Held] = {}
+        # By their hash, and not beside each instance: there are many of these and few of those.
+        self._machines: dict[str, Machine] = {}
+        self._live: dict[str, Instance] = {}
         self._sizes: dict[str, int] = {}
         self._stubs: dict[str, bytes] = {}
         self._finished: deque[tuple[int, str]] = deque()
@@ -55,9 +59,9 @@ class Holdings:
 
     def find(self, instance_id: str) -> Held | None:
         """The instance, running or finished."""
-        held = self._live.get(instance_id)
-        if held is not None:
-            return held
+        instance = self._live.get(instance_id)
+        if instance is not None:
+            return Held(instance, self._machines[instance.machine_hash])
         stub = self._stubs.get(instance_id)
         return None if stub is None else self._decoded(self._read(stub))
 
@@ -74,12 +78,26 @@ class Holdings:
             self._stubs[instance.id] = _encoded(_stub(instance), machine)[0]
             self._finished.append((instance.now, instance.id))
 
+    def check_size(self, instance: Instance, machine: Machine, grown: int) -> None:
+        """Raises `TooLarge` for a state that its topic would not take; `grown` bounds what the step can have added.
+
+        Encoding each state only to measure it would cost too much, so it is done where the bound comes near the limit.
+        """
+        bound = self._sizes.get(instance.id, 0) + grown
+        if bound > MAX_RECORD_BYTES // 2:
+            bound = len(_encoded(instance, machine)[0]) + len(instance.id) + BATCH_OVERHEAD
+            if bound > MAX_RECORD_BYTES:
+                raise TooLarge(
+                    f"the instance would be {bound} bytes, and at most {MAX_RECORD_BYTES} can be stored"
+                )
+        self._resize(instance.id, bound)
+
     def stored(self, instance_id: str) -> bytes:
         """The record of the state topic for an instance that was put."""
-        held = self._live.get(instance_id)
-        if held is None:
+        instance = self._live.get(instance_id)
+        if instance is None:
             return self._stubs[instance_id]
-        value, size = _encoded(held.instance, held.machine)
+        value, size = _encoded(instance, self._machines[instance.machine_hash])
         self._resize(instance_id, size)
         return value
 
@@ -98,7 +116,8 @@ class Holdings:
 
     def _keep(self, held: Held, size: int) -> None:
         instance = held.instance
-        self._live[instance.id] = held
+        self._machines[instance.machine_hash] = held.machine
+        self._live[instance.id] = instance
         self._resize(instance.id, size)
         due = next_due(instance)
         self.timers.set(instance.id, None if due is None else due[1])
