@@ -169,6 +169,8 @@ def _describe(micro_steps: tuple[MicroStep, ...]) -> str:
 
 
 def _logs(step: Step) -> tuple[str, ...]:
+    if not step.warnings and not step.notes and not any(one.logs for one in step.micro_steps):
+        return ()
     logs = tuple(line for one in step.micro_steps for line in one.logs)
     return (
         logs

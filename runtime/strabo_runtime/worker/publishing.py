@@ -22,6 +22,7 @@ MAX_MESSAGE_BYTES = 1024 * 1024
 """What one message may be, though topics take more: agents of any make read them with their clients' usual limits."""
 
 BATCH_OVERHEAD = 512
+MAX_REASON_LENGTH = 8_000
 SENDER = "strabo"
 _DEADLINE_TIMERS = ("timeout", "deadline")
 
@@ -111,7 +112,7 @@ def dead_letter(
         offset=-1 if record is None else record.offset,
         key=key,
         value=value,
-        reason=reason,
+        reason=reason[:MAX_REASON_LENGTH],
         at=at,
         by=by,
         error_type=error_type,
@@ -119,14 +120,14 @@ def dead_letter(
     return Outgoing(instance_id.encode(errors="replace"), encode(letter))
 
 
-def size(record: Outgoing) -> int:
-    """The bytes that a record takes on its topic, a little more rather than less."""
-    in_headers = sum(len(name) + len(value) + 10 for name, value in record.headers)
-    return len(record.key) + len(record.value or b"") + in_headers + BATCH_OVERHEAD
-
-
 def _measure(record: Outgoing, limit: int, what: str) -> None:
-    found = size(record)
+    """Whatever the headers say is in the value too, so most records need not be looked at closely."""
+    found = len(record.value or b"")
+    if found < limit // 4:
+        return
+    found += (
+        len(record.key) + sum(len(name) + len(value) + 10 for name, value in record.headers) + BATCH_OVERHEAD
+    )
     if found > limit:
         raise TooLarge(
             f"{what} is {found} bytes, and at most {limit} can be sent: send less, or a reference to it"

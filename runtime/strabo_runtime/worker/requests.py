@@ -16,6 +16,7 @@ from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.kafka import Incoming
+from strabo_runtime.worker.publishing import MAX_MESSAGE_BYTES
 from strabo_topics.names import partition_for
 
 RESERVED = b"\0"
@@ -123,6 +124,11 @@ def _read(record: Incoming, partitions: int) -> Request:
             f"it stands in partition {record.partition}, but its key belongs to partition {home}: the sender must use "
             f"murmur2 of the key modulo {partitions}",
             "misplaced",
+        )
+    if len(record.value) > MAX_MESSAGE_BYTES:
+        raise _Unreadable(
+            f"it is {len(record.value)} bytes, and a message may be {MAX_MESSAGE_BYTES}: send a reference instead",
+            "too-large",
         )
     if record.key.startswith(RESERVED):
         raise _Unreadable("an instance's id must not begin with a null character", "undecodable")

@@ -263,14 +263,10 @@ class Runner:
     ) -> None:
         record = None if request is None else request.record
         try:
-            written = self._records(done, machine, instance_id, request)
+            done, written = self._sendable(done, machine, instance_id, request)
         except UNSENDABLE as error:
-            # Not the worker's end, nor that of the partition: it is this step that cannot be.
-            if machine is None:
-                self._bury(record, instance_id, str(error), "step", work)
-                return
-            done = fail_step(machine, done.before, done.input, f"the step cannot be sent: {error}")
-            written = self._records(done, machine, instance_id, request)
+            self._bury(record, instance_id, f"not even its failure can be recorded: {error}", "step", work)
+            return
         for topic, outgoing in written:
             work.records[topic, self.partition].append(outgoing)
         work.steps += 1
@@ -282,13 +278,25 @@ class Runner:
             self.holdings.put(done.after, machine)
             touched[instance_id] = None
 
+    def _sendable(
+        self, done: Step, machine: Machine | None, instance_id: str, request: Request | None
+    ) -> tuple[Step, list[tuple[str, Outgoing]]]:
+        """The step with its records; where these cannot be sent, its failure, for it must not end the partition."""
+        try:
+            return done, self._records(done, machine, instance_id, request)
+        except UNSENDABLE as error:
+            if machine is None:
+                raise
+            failed = fail_step(machine, done.before, done.input, f"the step cannot be sent: {error}")
+            return failed, self._records(failed, machine, instance_id, request)
+
     def _records(
         self, done: Step, machine: Machine | None, instance_id: str, request: Request | None
     ) -> list[tuple[str, Outgoing]]:
         envelope = None if request is None else request.envelope
         if machine is not None:
             protocol, version, definition_hash = machine.name, machine.version, machine.hash
-            functions = orjson.dumps(machine.functions)
+            functions = orjson.dumps(machine.functions) if machine.functions else b"{}"
         else:
             assert envelope is not None
             protocol, version, definition_hash = envelope.protocol, envelope.version, envelope.definition_hash
@@ -315,7 +323,11 @@ class Runner:
             cause=done.input.id,
             now=done.input.now,
         )
-        return [*told, (self._names.events, publishing.event(stored))]
+        event = publishing.event(stored)
+        records = [*told, (self._names.events, event)]
+        if machine is not None and done.after is not None and done.after is not done.before:
+            self.holdings.check_size(done.after, machine, len(event.value or b""))
+        return records
 
     def _bury(
         self, record: Incoming | None, instance_id: str, reason: str, error_type: str, work: Work

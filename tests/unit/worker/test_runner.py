@@ -495,3 +495,11 @@ def test_an_instance_cannot_have_the_name_of_a_key_of_ours() -> None:
 
     assert "must not begin with a null" in bench.buried()[0].reason
     assert bench.state() == {}
+
+
+def test_a_message_beyond_the_limit_becomes_a_dead_letter() -> None:
+    bench = Bench()
+
+    letter = dead_letter(bench, bench.record(envelope("a", "Add", {"number": 1, "text": "x" * 1_100_000})))
+
+    assert letter.error_type == "too-large"
