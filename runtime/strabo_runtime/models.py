@@ -1,11 +1,18 @@
-"""Python source of a protocol's payloads: one pydantic model a message type, for agents to import."""
+"""Python source of a protocol's payloads: one pydantic model a message type, for agents to import.
+
+A protocol's names are not Python's: they may be keywords, meet the names that the module itself uses, or differ only
+in what Python cannot spell. Every name therefore comes out of a table that gives each a spelling of its own.
+"""
 
 from __future__ import annotations
 
+import builtins
 import json
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from pydantic import BaseModel
 
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.expressions.types import (
@@ -31,105 +38,169 @@ _SCALARS = {
     "timestamp": "AwareDatetime",
     "duration": "timedelta",
 }
-# A field of these names would hide a method or attribute of every pydantic model.
-_TAKEN = frozenset({"copy", "construct", "dict", "json", "schema", "validate", "fields", "parse_obj"})
+_TYPING = ("Any", "Literal", "TypeAlias")
+_PYDANTIC = ("AwareDatetime", "BaseModel", "ConfigDict", "Field")
+_RESERVED = frozenset({*keyword.kwlist, *dir(builtins), *_TYPING, *_PYDANTIC, "annotations", "timedelta"})
+_MODEL_ATTRIBUTES = frozenset(dir(BaseModel))
 
 
 def python_models(machine: Machine, named: NamedTypes) -> str:
     """A module that passes mypy strict: a class for each named record and each message type, in that order.
 
-    `named` are the protocol's `types` (aliases become type aliases). The class of a message type has its name, which is
-    how the agent SDK knows what a handler takes. Field names that Python cannot spell get an alias.
+    `named` are the protocol's types (aliases become type aliases). The class of a message type has the type's name as
+    its `__name__`, which is how the agent SDK knows what a handler takes; where Python cannot spell it, its variable
+    differs. A field that Python cannot spell has its name as an alias.
     """
-    body = list(_body(machine, named))
-    text = "\n".join(body)
+    text = "\n".join(_Module(machine, named).lines()).strip("\n")
     imports = ["from __future__ import annotations", ""]
-    if "timedelta" in text:
-        imports += ["from datetime import timedelta"]
-    typing_names = [name for name in ("Any", "Literal", "TypeAlias") if re.search(rf"\b{name}\b", text)]
-    if typing_names:
-        imports += [f"from typing import {', '.join(typing_names)}"]
-    pydantic_names = [
-        name
-        for name in ("AwareDatetime", "BaseModel", "ConfigDict", "Field")
-        if re.search(rf"\b{name}\b", text)
-    ]
-    imports += ["", f"from pydantic import {', '.join(pydantic_names)}", ""]
-    title = f'"""The payloads of {machine.name} {machine.version}, as `strabo models` writes them."""'
-    rebuild = [f"{name}.model_rebuild()" for name in _with_forward_references(text)]
-    return (
-        "\n".join([title, "", *imports, "", text.strip("\n"), *(["", "", *rebuild] if rebuild else [])])
-        + "\n"
+    if re.search(r"\btimedelta\b", text):
+        imports.append("from datetime import timedelta")
+    imports += _import("typing", _TYPING, text)
+    imports += ["", *_import("pydantic", _PYDANTIC, text)]
+    title = (
+        f'"""The payloads of {machine.name} {_docstring(machine.version)}, as `strabo models` writes them."""'
     )
+    rebuild = [f"{name}.model_rebuild()" for name in _with_forward_references(text)]
+    return "\n".join([title, "", *imports, "", "", text, *(["", "", *rebuild] if rebuild else [])]) + "\n"
+
+
+class _Module:
+    """The classes and aliases of one protocol, and the spelling of each."""
+
+    def __init__(self, machine: Machine, named: NamedTypes) -> None:
+        self._messages = machine.messages
+        self._named = named
+        self._spellings: dict[str, str] = {}
+        self._taken = set(_RESERVED)
+        for name in (*named, *machine.messages):
+            if name not in self._spellings:
+                self._spellings[name] = self._spell(name)
+
+    def lines(self) -> Iterator[str]:
+        """The body of the module: named types first, then message types."""
+        for name, type_ in self._named.items():
+            if name in self._messages:
+                continue
+            if isinstance(type_, Record):
+                yield from self._class(self._spellings[name], type_, "")
+            else:
+                yield from self._alias(self._spellings[name], type_)
+        for message in self._messages.values():
+            record = message.payload
+            while isinstance(record, Reference):
+                record = self._named[record.name]
+            if isinstance(record, Record):
+                spelling = self._spellings[message.name]
+                yield from self._class(spelling, record, message.description)
+                if spelling != message.name:
+                    yield from ("", "", f"{spelling}.__name__ = {_text(message.name)}")
+
+    def _spell(self, name: str) -> str:
+        spelling = name
+        while spelling in self._taken:
+            spelling += "_"
+        self._taken.add(spelling)
+        return spelling
+
+    def _alias(self, spelling: str, type_: Type) -> Iterator[str]:
+        inner = _nested(type_)
+        nested = ""
+        if inner is not None:
+            nested = self._spell(f"{spelling}Item")
+            yield from self._class(nested, inner, "")
+        # In quotes, since what it names may stand below it.
+        yield from ("", "", f"{spelling}: TypeAlias = {self._annotation(type_, nested)!r}")
+
+    def _class(self, spelling: str, record: Record, description: str) -> Iterator[str]:
+        nested: dict[str, str] = {}
+        for field in record.fields:
+            inner = _nested(field.type)
+            if inner is not None:
+                nested[field.name] = self._spell(spelling + _capitalised(field.name))
+                yield from self._class(nested[field.name], inner, "")
+        yield from ("", "", f"class {spelling}(BaseModel):")
+        if description:
+            yield from (f'    """{_docstring(description)}"""', "")
+        extra = "allow" if record.open else "forbid"
+        yield f'    model_config = ConfigDict(extra="{extra}", populate_by_name=True)'
+        if record.fields:
+            yield ""
+        spelt = self._attributes(record.fields)
+        for field in record.fields:
+            annotation = self._annotation(field.type, nested.get(field.name, ""))
+            yield f"    {spelt[field.name]}: {annotation}{_default(field, spelt[field.name])}"
+
+    def _attributes(self, fields: Iterable[Field]) -> dict[str, str]:
+        """A spelling for each field, apart from every other and from all that the annotations name."""
+        names = [field.name for field in fields]
+        plain = {name for name in names if self._is_plain(name)}
+        spelt = {name: name for name in names if name in plain}
+        used = set(names)
+        for name in names:
+            if name not in plain:
+                candidate = re.sub(r"\W", "_", name).strip("_") or "field"
+                candidate = (
+                    f"field_{candidate}"
+                    if candidate.startswith("model_") or candidate[0].isdigit()
+                    else candidate
+                )
+                candidate += "_"
+                while candidate in used:
+                    candidate += "_"
+                used.add(candidate)
+                spelt[name] = candidate
+        return spelt
+
+    def _is_plain(self, name: str) -> bool:
+        if not name.isidentifier() or name.startswith(("_", "model_")):
+            return False
+        # `id`, `type` and the like are no annotations here, and may be fields.
+        annotations = {*_TYPING, *_PYDANTIC, "timedelta", "str", "int", "float", "bool", "dict", "list"}
+        taken = {*annotations, *self._spellings.values(), *keyword.kwlist, *_MODEL_ATTRIBUTES}
+        return name not in taken
+
+    def _annotation(self, type_: Type, nested: str) -> str:
+        match type_:
+            case Scalar(name):
+                return _SCALARS[name]
+            case EnumOf(values):
+                return f"Literal[{', '.join(_text(value) for value in values)}]"
+            case ListOf(item):
+                return f"list[{self._annotation(item, nested)}]"
+            case MapOf(value):
+                return f"dict[str, {self._annotation(value, nested)}]"
+            case OptionalOf(of):
+                inner = self._annotation(of, nested)
+                return inner if inner == "Any" else f"{inner} | None"
+            case Reference(name):
+                return self._spellings[name]
+            case Record():
+                return nested
+
+
+def _import(module: str, names: Iterable[str], text: str) -> list[str]:
+    used = [name for name in names if re.search(rf"\b{name}\b", text)]
+    return [f"from {module} import {', '.join(used)}"] if used else []
 
 
 def _with_forward_references(text: str) -> Iterator[str]:
     """The classes that name one which stands below them: pydantic completes those when they are told to."""
-    classes = re.split(r"^class (\w+)\(", text, flags=re.MULTILINE)[1:]
-    names, bodies = classes[::2], classes[1::2]
-    for place, (name, body) in enumerate(zip(names, bodies, strict=True)):
-        if any(re.search(rf"\b{later}\b", body) for later in names[place:]):
+    parts = re.split(r"^(?:class (\w+)\(|(\w+): TypeAlias)", text, flags=re.MULTILINE)[1:]
+    classes, aliases, bodies = parts[::3], parts[1::3], parts[2::3]
+    names = [made or alias for made, alias in zip(classes, aliases, strict=True)]
+    hidden = set(aliases) - {None}
+    for place, (name, body) in enumerate(zip(classes, bodies, strict=True)):
+        later = {*names[place:], *hidden}
+        if name is not None and any(re.search(rf"\b{one}\b", body) for one in later):
             yield name
 
 
-def _body(machine: Machine, named: NamedTypes) -> Iterator[str]:
-    for name, type_ in named.items():
-        if name in machine.messages:
-            continue
-        if isinstance(type_, Record):
-            yield from _class(name, type_, "")
-        else:
-            yield from ("", f'{name}: TypeAlias = "{_annotation(type_, name)}"', "")
-    for message in machine.messages.values():
-        record = message.payload
-        while isinstance(record, Reference):
-            record = named[record.name]
-        if isinstance(record, Record):
-            yield from _class(message.name, record, message.description)
-
-
-def _class(name: str, record: Record, description: str) -> Iterator[str]:
-    nested = [(field, inner) for field in record.fields if (inner := _nested(field.type)) is not None]
-    for field, inner in nested:
-        yield from _class(_nested_name(name, field.name), inner, "")
-    yield from ("", "", f"class {name}(BaseModel):")
-    if description:
-        yield from (f'    """{_docstring(description)}"""', "")
-    yield f'    model_config = ConfigDict(extra="{"allow" if record.open else "forbid"}", populate_by_name=True)'
-    if record.fields:
-        yield ""
-    for field in record.fields:
-        yield f"    {_attribute(field, name)}"
-
-
-def _attribute(field: Field, owner: str) -> str:
-    annotation = _annotation(field.type, _nested_name(owner, field.name))
-    default = " = None" if isinstance(field.type, OptionalOf) else ""
-    name = field.name
-    if not keyword.iskeyword(name) and not name.startswith(("_", "model_")) and name not in _TAKEN:
-        return f"{name}: {annotation}{default}"
-    safe = name.strip("_") + "_"
-    inner = f'default=None, alias="{name}"' if default else f'alias="{name}"'
-    return f"{'field_' if safe.startswith('model_') else ''}{safe}: {annotation} = Field({inner})"
-
-
-def _annotation(type_: Type, nested_name: str) -> str:
-    match type_:
-        case Scalar(name):
-            return _SCALARS[name]
-        case EnumOf(values):
-            return f"Literal[{', '.join(json.dumps(value, ensure_ascii=False) for value in values)}]"
-        case ListOf(item):
-            return f"list[{_annotation(item, nested_name)}]"
-        case MapOf(value):
-            return f"dict[str, {_annotation(value, nested_name)}]"
-        case OptionalOf(of):
-            inner = _annotation(of, nested_name)
-            return inner if inner == "Any" else f"{inner} | None"
-        case Reference(name):
-            return name
-        case Record():
-            return nested_name
+def _default(field: Field, spelling: str) -> str:
+    optional = isinstance(field.type, OptionalOf)
+    if spelling == field.name:
+        return " = None" if optional else ""
+    alias = f"alias={_text(field.name)}"
+    return f" = Field(default=None, {alias})" if optional else f" = Field({alias})"
 
 
 def _nested(type_: Type) -> Record | None:
@@ -141,9 +212,13 @@ def _nested(type_: Type) -> Record | None:
     return None
 
 
-def _nested_name(owner: str, field: str) -> str:
-    return owner + "".join(part[:1].upper() + part[1:] for part in field.split("_"))
+def _capitalised(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W|_", name))
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _docstring(text: str) -> str:
-    return " ".join(text.split()).replace("\\", "\\\\").replace('"""', "'''")
+    return " ".join(text.split()).replace("\\", "\\\\").replace('"', "'")

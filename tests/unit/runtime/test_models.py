@@ -26,35 +26,64 @@ types:
     name: string
     children: list<Tree>
   Short: string
+  Priority: enum(low, high)
+  Field: {x: integer}
+  str: {y: string}
+  MNested: {z: boolean}
+  Rows: list<Row>
+  Row: {at: timestamp}
 message_types:
   M:
     from: A
     to: B
     payload:
       class: string
+      class_: string
       model_config: integer?
       tree: Tree
       short: Short
       choice: enum(yes, no)
       nested: {at: timestamp, took: duration?}
+      a_b: {one: integer}
+      aB: {two: integer}
       things: map<integer>
       anything: any
+      list: list<integer>
+      timedelta: duration?
+      priority: Priority
+      field: Field
+      odd: str
+      rows: Rows
+      copy: string?
   Open:
     from: A
     to: B
     payload: {open: true, x: string}
+  class:
+    from: A
+    to: B
+    payload: {Open: string}
 states: [S, {name: E, final: success}]
 transitions:
-  - {from: S, to: E, trigger: [{message: M}, {message: Open}]}
+  - {from: S, to: E, trigger: [{message: M}, {message: Open}, {message: class}]}
 """
 VALID = {
     "class": "c",
+    "class_": "other",
     "tree": {"name": "root", "children": [{"name": "leaf", "children": []}]},
     "short": "s",
     "choice": "yes",
     "nested": {"at": "2030-01-01T00:00:00Z", "took": "PT30M"},
     "things": {"a": 1},
+    "a_b": {"one": 1},
+    "aB": {"two": 2},
     "anything": [None, 1.5],
+    "list": [1],
+    "timedelta": "PT1S",
+    "priority": "low",
+    "field": {"x": 1},
+    "odd": {"y": "z"},
+    "rows": [{"at": "2030-01-01T00:00:00Z"}],
 }
 
 
@@ -76,6 +105,12 @@ def test_a_payload_survives_the_way_through_its_model(odd: str) -> None:
     model: type[BaseModel] = module_of(odd, "odd_models").M
     read = model.model_validate(VALID)
     assert json.loads(read.model_dump_json(by_alias=True, exclude_none=True)) == VALID
+
+
+def test_a_message_type_that_python_cannot_spell_keeps_its_name(odd: str) -> None:
+    model: type[BaseModel] = module_of(odd, "odd_models_class").class_
+    assert model.__name__ == "class"
+    assert json.loads(model.model_validate({"Open": "x"}).model_dump_json(by_alias=True)) == {"Open": "x"}
 
 
 def test_unknown_fields_are_refused_unless_the_record_is_open(odd: str) -> None:
