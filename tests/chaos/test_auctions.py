@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -107,7 +108,8 @@ async def test_every_auction_ends_with_every_effect_counted_once(
         assert code == 0, f"{code}\n{client.log_tail()}\n{cast.log('worker')}"
         await until(lambda: inbox_is_taken(settings), 30, "all inputs are taken")
         codes = cast.stop()
-        assert set(codes.values()) == {0}, codes
+        # One that was started again a moment ago may be told to stop before it listens to that.
+        assert set(codes.values()) <= {0, -signal.SIGTERM}, codes
     finally:
         cast.kill()
         if client is not None:
