@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from strabo_runtime.engine.execution import LATEST_TIME, bounded_time
-from strabo_runtime.engine.identity import human_agent, shared
+from strabo_runtime.engine.identity import human_agent, shared_roles
 from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import Machine, MessageType, Role
@@ -158,7 +158,7 @@ def _addressed(
 class Bound(NamedTuple):
     """Who takes part in a new instance, and its starting message (None: it starts without one)."""
 
-    roles: dict[str, Agents]
+    roles: Mapping[str, Agents]
     message: Admitted | None
 
 
@@ -212,11 +212,12 @@ def bind(machine: Machine, start: Start) -> Bound | Rejection:
                 "quorum",
                 f"the role {role.name} takes at most {role.maximum} agents, and {len(agents)} were named",
             )
-        roles[role.name] = shared(agents)
+        roles[role.name] = agents
+    bound = shared_roles(tuple(roles.items()))
     if start.message is None:
-        return Bound(roles, None)
-    admitted = admit(machine, start.message, roles, {})
-    return admitted if isinstance(admitted, Rejection) else Bound(roles, admitted)
+        return Bound(bound, None)
+    admitted = admit(machine, start.message, bound, {})
+    return admitted if isinstance(admitted, Rejection) else Bound(bound, admitted)
 
 
 def _starting_facts(machine: Machine, start: Start) -> MessageFacts | Rejection | None:

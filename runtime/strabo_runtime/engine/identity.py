@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from sys import intern
@@ -55,9 +56,9 @@ def human_agent(role: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def shared(agents: Agents) -> Agents:
-    """The same agents as one tuple, so that all the instances in which they take part share it."""
-    return tuple(intern(agent) for agent in agents)
+def shared_roles(roles: tuple[tuple[str, Agents], ...]) -> Mapping[str, Agents]:
+    """The same bindings as one mapping, never changed: all instances in which the same agents meet share it."""
+    return {role: tuple(intern(agent) for agent in agents) for role, agents in roles}
 
 
 def _digest(content: bytes) -> int:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import orjson
 
 from strabo_runtime.engine.errors import StepError, UnreadableState
-from strabo_runtime.engine.identity import shared
+from strabo_runtime.engine.identity import shared_roles
 from strabo_runtime.engine.inputs import Input, Message, Start, TimerDue
 from strabo_runtime.engine.instance import NOTHING, Debt, Incident, Instance, Timer
 from strabo_runtime.engine.machine import Machine
@@ -112,7 +112,7 @@ def _decode(machine: Machine, stored: dict[str, Any]) -> Instance:
         started_at=stored["started_at"],
         now=stored["now"],
         variables=Variables.of(stored["variables"]),
-        roles={role: shared(tuple(agents)) for role, agents in stored["roles"].items()},
+        roles=shared_roles(tuple((role, tuple(agents)) for role, agents in stored["roles"].items())),
         seen=Seen.unpack(
             stored.get("seen", ""),
             {int(place): decode_rejection(refusal) for place, refusal in stored.get("refusals", {}).items()},
