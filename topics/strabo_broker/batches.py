@@ -36,6 +36,7 @@ _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
 _HIGHEST_CODEC: Final = 4
 _LONGEST_VARINT: Final = 10
+_SMALLEST_RECORD: Final = 6  # attributes, two deltas, the lengths of key and value, the number of headers
 _CONTROL_KEY: Final = struct.Struct(">hh")
 _CONTROL_VALUE: Final = struct.Struct(">hi")
 
@@ -115,6 +116,8 @@ def check_produced(batch: bytes, maximum_bytes: int) -> BatchHeader:
         )
     if calc_crc32c(memoryview(batch)[_CHECKED_FROM:]) != header.checksum:
         raise CorruptBatch("the batch's checksum is not that of its bytes")
+    if header.base_offset != 0:
+        raise Refusal(ErrorCode.INVALID_RECORD, "a producer may not choose the offset of its records")
     if header.is_control:
         raise Refusal(ErrorCode.INVALID_RECORD, "a producer may not write control records")
     if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
@@ -220,6 +223,34 @@ def _walk(header: BatchHeader, payload: bytes) -> Iterator[Record]:
         position = stop
     if position != end:
         raise CorruptBatch(f"{end - position} bytes follow the batch's last record")
+
+
+def check_records(header: BatchHeader, batch: bytes, *, with_keys: bool) -> None:
+    """Refuse records that do not hold together: once in the log, they would stop every reader of the partition.
+
+    Each record's length is believed only if the records end exactly with the batch; that costs little. Where
+    compaction will read them (`with_keys`) every field is looked at, and a record without a key is refused.
+    """
+    payload = decompress(header.compression, batch[HEADER.size :])
+    position, end = 0, len(payload)
+    try:
+        if with_keys:
+            for record in _walk(header, payload):
+                if record.key is None:
+                    raise Refusal(ErrorCode.INVALID_RECORD, "a compacted topic takes no record without a key")
+            return
+        for _ in range(header.record_count):
+            length, position = read_varint(payload, position)
+            position += length
+            if length < _SMALLEST_RECORD or position > end:
+                break
+    except IndexError:
+        position = -1
+    if position != end:
+        raise Refusal(
+            ErrorCode.INVALID_RECORD,
+            f"the {header.record_count} records do not end with their batch of {end} bytes",
+        )
 
 
 def read_varint(payload: bytes, position: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from strabo_broker import batches
 from strabo_broker.batches import BatchHeader
 from strabo_broker.cache import Tail, TailCache
 from strabo_broker.codes import ErrorCode
-from strabo_broker.errors import CorruptBatch, Refusal
+from strabo_broker.errors import Refusal
 from strabo_broker.sequences import ProducerState, after_batch, after_marker, check_sequence, find_repeat
 from strabo_broker.store import Store
 from strabo_broker.topic_configs import TopicConfigs
@@ -130,8 +130,7 @@ class Partition:
         Raises CorruptBatch or Refusal, and then has changed nothing.
         """
         header = batches.check_produced(batch, self.configs.maximum_message_bytes)
-        if self.configs.compacts:
-            _check_keys(header, batch)
+        batches.check_records(header, batch, with_keys=self.configs.compacts)
         is_idempotent = header.producer_id >= 0
         if is_idempotent:
             state = self.producers.get(header.producer_id)
@@ -309,13 +308,3 @@ def _wake(waiters: set[Waiter]) -> None:
     for waiter in waiters:
         if not waiter.done():
             waiter.set_result(None)
-
-
-def _check_keys(header: BatchHeader, batch: bytes) -> None:
-    """Compaction has no use for a record without a key: it is refused at the door."""
-    try:
-        for record in batches.records(header, batch):
-            if record.key is None:
-                raise Refusal(ErrorCode.INVALID_RECORD, "a compacted topic takes no record without a key")
-    except CorruptBatch as error:
-        raise Refusal(ErrorCode.INVALID_RECORD, str(error)) from None

@@ -114,7 +114,8 @@ def test_a_batch_whose_producer_is_half_given_is_refused(fields: dict[str, int])
 def test_placing_a_batch_leaves_its_checksum_right() -> None:
     sound = batch()
     placed = batches.placed(sound, read_header(sound), 1_234)
-    assert check_produced(placed, ROOM).base_offset == 1_234
+    assert read_header(placed).base_offset == 1_234
+    assert DefaultRecordBatch(placed).validate_crc()
 
 
 def test_stamping_a_batch_gives_all_its_records_the_brokers_time() -> None:
@@ -140,6 +141,53 @@ def test_records_that_leave_their_batch_are_corrupt() -> None:
     forged = assemble(read_header(sound), bytes(payload))
     with pytest.raises(CorruptBatch):
         list(records(read_header(forged), forged))
+
+
+def forged(payload: bytes, **fields: int) -> bytes:
+    sound = batch((b"a", b"1"), (b"b", b"2"))
+    return assemble(read_header(sound)._replace(**fields), payload)
+
+
+PAYLOAD = batch((b"a", b"1"), (b"b", b"2"))[HEADER.size :]
+
+
+@pytest.mark.parametrize("with_keys", [False, True])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        PAYLOAD[:-1],
+        PAYLOAD[:-6],
+        PAYLOAD + b"\x00",
+        PAYLOAD * 2,
+        b"",
+        b"\x00\x00",
+        b"\x01" * 20,
+        b"\xff" * 20,
+    ],
+)
+def test_records_that_do_not_end_with_their_batch_are_not_let_into_the_log(
+    payload: bytes, with_keys: bool
+) -> None:
+    bad = forged(payload)
+    with pytest.raises((Refusal, CorruptBatch)):
+        batches.check_records(read_header(bad), bad, with_keys=with_keys)
+
+
+@pytest.mark.parametrize("with_keys", [False, True])
+@pytest.mark.parametrize("compression", Compression)
+def test_sound_records_are_let_in(compression: Compression, with_keys: bool) -> None:
+    sound = batch((b"a", b"1"), (b"b", None), (b"", b""), compression=compression)
+    batches.check_records(read_header(sound), sound, with_keys=with_keys)
+
+
+def test_records_that_cannot_be_unpacked_are_corrupt() -> None:
+    bad = forged(PAYLOAD, attributes=Compression.ZSTD)
+    with pytest.raises(CorruptBatch, match="zstd"):
+        batches.check_records(read_header(bad), bad, with_keys=False)
+
+
+def test_a_producer_may_not_choose_offsets() -> None:
+    assert refused_code(altered(base_offset=7)) is ErrorCode.INVALID_RECORD
 
 
 def test_bytes_after_the_last_record_are_corrupt() -> None:
