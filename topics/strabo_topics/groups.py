@@ -50,7 +50,7 @@ async def delete_groups(settings: KafkaSettings, *, patience_s: float = 10.0) ->
     """Delete the namespace's consumer groups; returns those that are left.
 
     Members that are still there are put out: a static member stays, long after its process has ended, until its
-    session times out. The embedded broker does not know the request and keeps its groups.
+    session times out. A broker that does not know the request keeps its groups.
     """
     async with admin_client(settings) as admin:
         prefix = f"{settings.namespace}."
