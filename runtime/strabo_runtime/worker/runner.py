@@ -38,6 +38,7 @@ class Work:
 
     runner: Runner
     records: dict[tuple[str, int], list[Outgoing]] = field(default_factory=lambda: defaultdict(list))
+    touched: dict[str, None] = field(default_factory=dict)
     steps: int = 0
     position: int = 0
 
@@ -135,19 +136,18 @@ class Runner:
     def work(self, requests: Sequence[Request | Misfit]) -> Work | None:
         """Step what was taken, then the timers that may fire."""
         work = Work(self)
-        touched: dict[str, None] = {}
         for request in requests:
             self._advance(request.record)
             if isinstance(request, Misfit):
                 self._bury(request.record, request.instance_id, request.reason, request.error_type, work)
             else:
-                self._answer(request, work, touched)
-        self._fire_due(work, touched)
+                self._answer(request, work)
+        self._fire_due(work)
         forgotten = self.holdings.expired(self._stubs_kept_from(), MAX_EXPIRED)
-        if not requests and not touched and not forgotten and not self._skipped:
+        if not requests and not work.touched and not forgotten and not self._skipped:
             return None
         self._skipped = False
-        self._write_state(touched, forgotten, work)
+        self._write_state(forgotten, work)
         return work
 
     def _stubs_kept_from(self) -> int:
@@ -159,23 +159,21 @@ class Runner:
         self.position = record.offset + 1
         self.complete_until = max(self.complete_until, record.timestamp - 1)
 
-    def _answer(self, request: Request, work: Work, touched: dict[str, None]) -> None:
+    def _answer(self, request: Request, work: Work) -> None:
         instance_id = request.envelope.instance_id
-        held = self._fire_before(instance_id, request.record.timestamp, work, touched)
+        held = self._fire_before(instance_id, request.record.timestamp, work)
         now = max(self._around.clock.now(), request.record.timestamp)
         if held is not None:
             taken = request.start(now, {}) if request.is_start else request.message(now)
-            self._done(
-                step(held.machine, held.instance, taken), held.machine, instance_id, request, work, touched
-            )
+            self._done(step(held.machine, held.instance, taken), held.machine, instance_id, request, work)
         elif request.is_start:
-            self._start(request, now, work, touched)
+            self._start(request, now, work)
         else:
             text = f"no instance {instance_id} is known: it was never started, or ended long ago"
             refused = _refuse(request.message(now), instance_id, Rejection("unknown", text))
-            self._done(refused, None, instance_id, request, work, touched)
+            self._done(refused, None, instance_id, request, work)
 
-    def _start(self, request: Request, now: int, work: Work, touched: dict[str, None]) -> None:
+    def _start(self, request: Request, now: int, work: Work) -> None:
         envelope = request.envelope
         machine = self._around.catalogue.startable(
             envelope.protocol, envelope.version, envelope.definition_hash
@@ -195,11 +193,11 @@ class Runner:
                 if started.verdict == "taken":
                     for agents in binding.agents.values():
                         self._around.directory.give(agents)
-                self._done(started, machine, envelope.instance_id, request, work, touched)
+                self._done(started, machine, envelope.instance_id, request, work)
                 return
             found, answer = machine, binding
         refused = _refuse(request.start(now, {}), envelope.instance_id, answer)
-        self._done(refused, found, envelope.instance_id, request, work, touched)
+        self._done(refused, found, envelope.instance_id, request, work)
 
     def _lacks(self, request: Request) -> bool:
         envelope = request.envelope
@@ -218,9 +216,7 @@ class Runner:
 
     # -- timers -------------------------------------------------------------------------------------------------------
 
-    def _fire_before(
-        self, instance_id: str, received_at: int, work: Work, touched: dict[str, None]
-    ) -> Held | None:
+    def _fire_before(self, instance_id: str, received_at: int, work: Work) -> Held | None:
         """The instance, once all that was due before a message was received has fired.
 
         So a backlog is worked off in the order of time, a message first on a tie.
@@ -230,11 +226,11 @@ class Runner:
             due = next_due(held.instance)
             if due is None or due[1] >= received_at:
                 break
-            self._fire(held, *due, work, touched)
+            self._fire(held, *due, work)
             held = self.holdings.find(instance_id)
         return held
 
-    def _fire_due(self, work: Work, touched: dict[str, None]) -> None:
+    def _fire_due(self, work: Work) -> None:
         for _ in range(MAX_TIMERS):
             first = self.holdings.timers.first()
             if first is None or first[0] > self.complete_until:
@@ -242,13 +238,11 @@ class Runner:
             held = self.holdings.find(first[1])
             due = None if held is None else next_due(held.instance)
             assert held is not None and due is not None
-            self._fire(held, *due, work, touched)
+            self._fire(held, *due, work)
 
-    def _fire(self, held: Held, key: str, due: int, work: Work, touched: dict[str, None]) -> None:
+    def _fire(self, held: Held, key: str, due: int, work: Work) -> None:
         taken = timer_input(held.instance, key, due, max(self._around.clock.now(), due))
-        self._done(
-            step(held.machine, held.instance, taken), held.machine, held.instance.id, None, work, touched
-        )
+        self._done(step(held.machine, held.instance, taken), held.machine, held.instance.id, None, work)
 
     # -- what a step leaves -------------------------------------------------------------------------------------------
 
@@ -259,7 +253,6 @@ class Runner:
         instance_id: str,
         request: Request | None,
         work: Work,
-        touched: dict[str, None],
     ) -> None:
         record = None if request is None else request.record
         try:
@@ -276,7 +269,7 @@ class Runner:
         if done.after is not None and done.after is not done.before and not over:
             assert machine is not None
             self.holdings.put(done.after, machine)
-            touched[instance_id] = None
+            work.touched[instance_id] = None
 
     def _sendable(
         self, done: Step, machine: Machine | None, instance_id: str, request: Request | None
@@ -344,10 +337,10 @@ class Runner:
         )
         work.records[self._names.deadletter, self.partition].append(letter)
 
-    def _write_state(self, touched: dict[str, None], forgotten: Sequence[str], work: Work) -> None:
+    def _write_state(self, forgotten: Sequence[str], work: Work) -> None:
         state = work.records[self._names.state, self.partition]
         state.extend(
-            Outgoing(instance_id.encode(), self.holdings.stored(instance_id)) for instance_id in touched
+            Outgoing(instance_id.encode(), self.holdings.stored(instance_id)) for instance_id in work.touched
         )
         state.extend(Outgoing(instance_id.encode(), None) for instance_id in forgotten)
         work.position = self.position

@@ -56,7 +56,7 @@ class StateLog:
         if key == POSITION_KEY:
             self._move(record)
         elif key.startswith(OWNER_PREFIX):
-            owner = key[len(OWNER_PREFIX) :].decode()
+            owner = key[len(OWNER_PREFIX) :].decode(errors="replace")
             if value is None:
                 self.owners.discard(owner)
             else:
@@ -180,7 +180,7 @@ class TakeOver:
                     for record in records:
                         key = record.key or b""
                         if key.startswith(OWNER_PREFIX) and record.value is not None:
-                            found.add(key[len(OWNER_PREFIX) :].decode())
+                            found.add(key[len(OWNER_PREFIX) :].decode(errors="replace"))
         finally:
             await reader.close()
         return found

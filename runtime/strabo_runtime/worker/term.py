@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -38,6 +39,23 @@ RESTORES_BETWEEN_YIELDS = 200
 _log = structlog.get_logger("strabo.worker")
 
 
+@dataclass(frozen=True, slots=True)
+class Footing:
+    """What a worker's terms stand on, one after the other.
+
+    `fenced` holds every id that this process has fenced, `positions` the committed position of each partition.
+    """
+
+    kafka: KafkaPort
+    intake: Intake
+    assignment: Assignment
+    surroundings: Surroundings
+    followers: Sequence[TopicFollower]
+    fenced: set[str]
+    positions: dict[int, int]
+    reached: Reached
+
+
 class Term:
     """From one initialised id to its failure.
 
@@ -46,34 +64,19 @@ class Term:
     release, asked for at once, comes after the one in flight and before any new claim.
     """
 
-    def __init__(
-        self,
-        kafka: KafkaPort,
-        producer: Producer,
-        intake: Intake,
-        assignment: Assignment,
-        surroundings: Surroundings,
-        followers: Sequence[TopicFollower],
-        fenced: set[str],
-        positions: dict[int, int],
-        reached: Reached,
-        *,
-        after_failure: bool,
-    ) -> None:
-        """`positions` takes each partition's committed position; with `after_failure` membership is confirmed first."""
+    def __init__(self, footing: Footing, producer: Producer, *, after_failure: bool) -> None:
+        """With `after_failure`, membership of the group is confirmed before anything is taken over."""
         self.runners: dict[int, Runner] = {}
         self.transactions = 0
-        self._kafka = kafka
+        self._footing = footing
         self._producer = producer
-        self._intake = intake
-        self._assignment = assignment
-        self._around = surroundings
-        self._followers = followers
-        self._fenced = fenced
-        self._positions = positions
-        self._reached = reached
         self._confirm_first = after_failure
-        self._names = surroundings.settings.names
+        self._kafka = footing.kafka
+        self._intake = footing.intake
+        self._assignment = footing.assignment
+        self._around = footing.surroundings
+        self._reached = footing.reached
+        self._names = footing.surroundings.settings.names
         self._lock = asyncio.Lock()
         self._woken = asyncio.Event()
         self._claimed: set[int] = set()
@@ -141,11 +144,14 @@ class Term:
             except (Overtaken, NotAMember) as error:
                 # A rebalance has begun, or soon will: what comes of it is taken over then.
                 _log.info("take-over given up", partitions=wanted, reason=str(error))
+            except PartitionHalted as halted:
+                self.halt(halted)
+                self._assignment.changed.set()
 
     async def _take_over(self, partitions: Sequence[int], generation: int) -> None:
         if self._confirm_first:
             # Whoever was paused so long that the group went on without it must not fence the rightful owners.
-            await self._intake.confirm({one: self._positions.get(one, 0) for one in partitions})
+            await self._intake.confirm({one: self._footing.positions.get(one, 0) for one in partitions})
             self._confirm_first = False
         begun = self._around.clock.ticks()
         take_over = TakeOver(
@@ -154,7 +160,7 @@ class Term:
             self._producer.transactional_id,
             lambda batches: self._claim(batches, generation),
             lambda: self._assignment.check(generation),
-            self._fenced,
+            self._footing.fenced,
             self._around.clock.now,
             self._reached,
         )
@@ -168,7 +174,7 @@ class Term:
                 continue
             self._assignment.check(generation)
             self.runners[log.partition] = runner
-            self._positions[log.partition] = runner.position
+            self._footing.positions[log.partition] = runner.position
             self._intake.begin_at(log.partition, runner.position)
             self._reached("takeover.ready")
         took = self._around.clock.ticks() - begun
@@ -218,6 +224,7 @@ class Term:
         finally:
             if committing is not None:
                 committing.cancel()
+                await asyncio.gather(committing, return_exceptions=True)
 
     async def _step(self) -> list[Work]:
         """Step what is there, on every partition in turn."""
@@ -261,7 +268,7 @@ class Term:
         """Before a start is refused for want of a protocol or of agents, read whether they have appeared."""
         try:
             async with asyncio.timeout(CATCH_UP_S):
-                await asyncio.gather(*(follower.caught_up() for follower in self._followers))
+                await asyncio.gather(*(follower.caught_up() for follower in self._footing.followers))
         except (TimeoutError, KafkaFailed) as error:
             _log.warning(
                 "could not catch up with protocols and agents", error=str(error) or "no answer in time"
@@ -274,7 +281,7 @@ class Term:
             if not batches:
                 return
             await self._transact(batches, "batch")
-            self._positions.update({work.runner.partition: work.position for work in kept})
+            self._footing.positions.update({work.runner.partition: work.position for work in kept})
 
     async def _transact(self, batches: Batches, stage: str) -> Mapping[tuple[str, int], Appended]:
         limit = self._around.settings.worker_transaction_timeout.total_seconds()

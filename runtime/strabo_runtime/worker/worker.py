@@ -25,7 +25,7 @@ from strabo_runtime.worker.kafka import Intake, KafkaPort, Producer, Reached, pa
 from strabo_runtime.worker.settings import WorkerSettings, milliseconds
 from strabo_runtime.worker.surroundings import Surroundings
 from strabo_runtime.worker.tasks import together
-from strabo_runtime.worker.term import Term
+from strabo_runtime.worker.term import Footing, Term
 
 POLL_WAIT_S = 0.1
 CONFIRM_EVERY_S = 1.0
@@ -108,6 +108,7 @@ class Worker:
     async def _until_stopped(self) -> None:
         await self._stopping.wait()
         _log.info("stopping")
+        self._assignment.change(frozenset())
         if self._term is not None:
             self._term.drop()
             await self._release(RELEASE_PATIENCE_S)
@@ -180,6 +181,16 @@ class Worker:
                 self._term.feed(found)
 
     async def _terms(self, intake: Intake, surroundings: Surroundings) -> None:
+        footing = Footing(
+            kafka=self._kafka,
+            intake=intake,
+            assignment=self._assignment,
+            surroundings=surroundings,
+            followers=self._followers,
+            fenced=self._fenced,
+            positions=self._positions,
+            reached=self._reached,
+        )
         backoff = Backoff()
         failed = False
         while True:
@@ -189,18 +200,7 @@ class Worker:
                     f"{self._names.namespace}-{self.worker_id}-{uuid.uuid4().hex}"
                 )
                 self._reached("term.producer")
-                self._term = term = Term(
-                    self._kafka,
-                    producer,
-                    intake,
-                    self._assignment,
-                    surroundings,
-                    self._followers,
-                    self._fenced,
-                    self._positions,
-                    self._reached,
-                    after_failure=failed,
-                )
+                self._term = term = Term(footing, producer, after_failure=failed)
                 await term.run()
             except KafkaFailed as error:
                 _log.warning("taking over anew", error=str(error))

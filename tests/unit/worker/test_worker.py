@@ -304,3 +304,15 @@ async def test_group_offsets_follow_for_lag_tools() -> None:
     send(broker, start("a"))
     async with working(broker) as intake:
         await until(lambda: intake.confirmed.get(home("a")) == 1)
+
+
+async def test_a_partition_whose_position_went_back_is_halted_and_the_others_go_on() -> None:
+    broker = kafka()
+    halted = (home("a") + 1) % PARTITIONS
+    for position in (7, 6):
+        broker.append(NAMES.state, halted, Outgoing(b"\0position", encode(Position(position=position, at=0))))
+    send(broker, start("a"))
+
+    async with working(broker) as intake:
+        await until(lambda: len(steps(broker)) == 1)
+        assert halted in intake.paused
