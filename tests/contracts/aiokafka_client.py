@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -29,9 +31,13 @@ class AiokafkaClient:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
+    def begin(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+        """Start work on the loop and do not wait."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         with refusals():
-            return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_S * 2)
+            return self.begin(work).result(PATIENCE_S * 2)
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -200,13 +206,19 @@ class AiokafkaMember:
             await consumer.start()
             return consumer
 
-        self._consumer = client.run(start())
+        # The start ends with the first assignment, for which other members may have to be polled: nobody waits here.
+        self._starting = client.begin(start())
 
     def poll(self) -> None:
+        if not self._starting.done():
+            time.sleep(0.05)
+            return
         found = self._client.run(self._consumer.getmany(timeout_ms=50))
         self.records += [read_by_aiokafka(message) for part in found.values() for message in part]
 
     def assignment(self) -> set[Place]:
+        if not self._starting.done():
+            return set()
         return {(place.topic, place.partition) for place in self._consumer.assignment()}
 
     def commit(self, offsets: Mapping[Place, int]) -> None:
@@ -215,6 +227,10 @@ class AiokafkaMember:
 
     def close(self) -> None:
         self._client.run(self._consumer.stop())
+
+    @property
+    def _consumer(self) -> aiokafka.AIOKafkaConsumer:
+        return self._starting.result(PATIENCE_S)
 
 
 async def send(producer: aiokafka.AIOKafkaProducer, topic: str, record: Record) -> asyncio.Future[Any]:

@@ -97,7 +97,7 @@ def prepare(wire: Wire, crash: Crash) -> None:
     done.abort()
     wait_for("the transactions are over", lambda: Log(wire, DONE).end(READ_COMMITTED) == 4)
 
-    left_open = TransactionalProducer(wire, "open")
+    left_open = TransactionalProducer(wire, "open", timeout_ms=600_000)
     assert left_open.start() == Code.NONE
     left_open.write(Log(wire, OPEN), b"open")
     assert left_open.add_offsets("open") == Code.NONE

@@ -118,10 +118,10 @@ def test_a_silent_member_is_taken_for_dead(new_member: NewMember) -> None:
 
 
 def test_heartbeats_keep_a_member_in_the_group(new_member: NewMember, topic: str) -> None:
-    member = new_member(session_timeout_ms=1_000)
+    member = new_member(session_timeout_ms=2_000)
     settle(member)
     pause = Log(member.wire, topic)
-    for _ in range(6):
+    for _ in range(9):
         pause.fetch(0, wait_ms=300, min_bytes=1)
         assert member.heartbeat() == Code.NONE
 
