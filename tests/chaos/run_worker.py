@@ -7,7 +7,7 @@ import os
 import signal
 
 from strabo_runtime.telemetry import logs
-from strabo_runtime.worker import Worker, WorkerSettings, term
+from strabo_runtime.worker import Worker, WorkerSettings, collector, term
 from strabo_runtime.worker.kafka import CRASH_POINTS, Reached, pass_by
 
 
@@ -31,6 +31,7 @@ def crash_at(setting: str) -> Reached:
 def main() -> None:
     """Run until SIGTERM or the crash point."""
     logs.configure()
+    collector.settle()
     # Refreshing is for quiet hours; here it is to come by within the test.
     term.REFRESH_S = float(os.environ.get("STRABO_TEST_REFRESH_S", term.REFRESH_S))
     setting = os.environ.get("STRABO_CRASH_POINT")

@@ -33,7 +33,7 @@ def worker(
 ) -> None:
     """Take inputs of instances from the inbox and carry out their steps. Add workers to scale."""
     from strabo_runtime.telemetry import logs
-    from strabo_runtime.worker import Worker, WorkerSettings
+    from strabo_runtime.worker import Worker, WorkerSettings, collector
 
     overrides: dict[str, str] = {}
     if namespace is not None:
@@ -43,4 +43,5 @@ def worker(
     if worker_id is not None:
         overrides["worker_id"] = worker_id
     logs.configure()
+    collector.settle()
     asyncio.run(Worker(WorkerSettings.load(**overrides)).run())
