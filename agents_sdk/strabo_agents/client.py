@@ -235,8 +235,10 @@ class Client:
             Rejected: with `wait=True`, when the instance refuses it.
             NoAnswer: with `wait=True`, when no answer comes in time.
             PayloadError: the message cannot be written as JSON, or is larger than 1 MiB.
+            SettingsError: the instance's or the sender's id can be none.
         """
         content = Message(message, payload or {}) if isinstance(message, str) else Message.of(message)
+        instance_id = checked_id(instance_id, "instance id")
         sender = self.agent_id if as_agent is None else checked_id(as_agent, "as_agent")
         sent = self._ready.message(
             Message.of(content, to=to),

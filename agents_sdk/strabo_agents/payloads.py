@@ -26,13 +26,26 @@ def to_payload(type_name: str, message: BaseModel | Mapping[str, object]) -> Jso
     Raises:
         PayloadError: a value has no place in JSON; the text names its field.
     """
-    values = message.model_dump(mode="python", by_alias=True) if isinstance(message, BaseModel) else message
-    return {str(name): _to_json(value, f"{type_name}.{name}") for name, value in values.items()}
+    try:
+        values = message.model_dump(mode="python", by_alias=True) if isinstance(message, BaseModel) else message
+        if not isinstance(values, Mapping):
+            raise PayloadError(f"the payload of {type_name} is a {type(values).__name__}; it must be a JSON object")
+        return {str(name): _to_json(value, f"{type_name}.{name}") for name, value in values.items()}
+    except (RecursionError, ValueError) as error:
+        # Of pydantic too, where a model holds itself.
+        raise PayloadError(f"the payload of {type_name} is nested too deeply, or in itself: {error}") from error
 
 
 def encode_payload(payload: Mapping[str, Json]) -> bytes:
-    """The JSON text of a payload."""
-    return orjson.dumps(payload)
+    """The JSON text of a payload.
+
+    Raises:
+        PayloadError: it is nested too deeply, or holds an integer of more than 64 bits or text that is not Unicode.
+    """
+    try:
+        return orjson.dumps(payload)
+    except TypeError as error:
+        raise PayloadError(f"the payload has no JSON form: {error}") from error
 
 
 def decode_payload(data: bytes) -> JsonObject:
@@ -113,5 +126,5 @@ def _to_json(value: object, where: str) -> Json:
         return [_to_json(item, f"{where}[{position}]") for position, item in enumerate(value)]
     try:
         return cast(Json, to_jsonable_python(value))
-    except PydanticSerializationError as error:
+    except (PydanticSerializationError, UnicodeError) as error:
         raise PayloadError(f"{where} is a {type(value).__name__}, which has no JSON form") from error

@@ -68,5 +68,5 @@ def checked_id(agent_id: str, source: str) -> str:
         SettingsError: it is empty, too long, or has characters that cannot be seen; `source` says whose it is.
     """
     if not agent_id or len(agent_id) > 200 or not agent_id.isprintable() or agent_id != agent_id.strip():
-        raise SettingsError(f"{source}: {agent_id!r} is no agent id; use 1 to 200 printable characters")
+        raise SettingsError(f"{source}: {agent_id[:200]!r} can be no id; use 1 to 200 printable characters")
     return agent_id

@@ -19,13 +19,14 @@ from strabo_topics.settings import KafkaSettings
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """What came of a replay: `steps` were played.
+    """What came of a replay: so many steps were played, and inputs that were refused or failed.
 
     `difference` names the first that came out otherwise, None when none did; `instance` is how it stood after the last.
     """
 
     instance_id: str
     steps: int
+    refusals: int
     instance: Instance | None
     difference: str | None
     shown: tuple[str, ...] = ()
@@ -35,7 +36,9 @@ class ReplayReport:
         lines = list(self.shown)
         if self.difference is not None:
             return [*lines, f"{self.instance_id}: {self.difference}"]
-        lines.append(f"{self.instance_id}: {self.steps} step(s) replay to the same result")
+        lines.append(
+            f"{self.instance_id}: {self.steps} steps and {self.refusals} refusals replay to the same result"
+        )
         if self.instance is not None:
             stands = f"state {self.instance.state}, {self.instance.status}, revision {self.instance.revision}"
             variables = orjson.dumps(self.instance.variables.to_json(), option=orjson.OPT_INDENT_2).decode()
@@ -47,6 +50,7 @@ class ReplayReport:
         return {
             "instance": self.instance_id,
             "steps": self.steps,
+            "refusals": self.refusals,
             "difference": self.difference,
             "state": self.instance.state if self.instance else None,
             "snapshot": encode_instance(self.instance) if self.instance else None,
@@ -76,7 +80,7 @@ def replay_records(
     """Replay recorded steps with a machine that is at hand."""
     instance: Instance | None = None
     shown: list[str] = []
-    played = 0
+    steps = refusals = 0
     for stored in records:
         if at is not None and stored.revision > at:
             break
@@ -84,11 +88,13 @@ def replay_records(
         found = journal.differences(again, stored)
         if found:
             difference = f"step {stored.revision} comes out otherwise: {'; '.join(found)}"
-            return ReplayReport(instance_id, played, instance, difference, tuple(shown))
+            return ReplayReport(instance_id, steps, refusals, instance, difference, tuple(shown))
+        moved = again.after is not None and (instance is None or again.after.revision > instance.revision)
+        steps += moved
+        refusals += not moved
         instance = again.after
-        played += 1
         shown.append(view_line(StepView.of(stored)))
-    return ReplayReport(instance_id, played, instance, None, tuple(shown))
+    return ReplayReport(instance_id, steps, refusals, instance, None, tuple(shown))
 
 
 async def _machine(settings: KafkaSettings, stored: StepRecord) -> Machine:

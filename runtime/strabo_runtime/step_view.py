@@ -63,6 +63,11 @@ def view_line(view: StepView) -> str:
     ).rstrip()
 
 
+def moment_text(at: int) -> str:
+    """A time with its date and zone, local, to the second."""
+    return datetime.fromtimestamp(at / 1000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
+
+
 def clock_text(at: int) -> str:
     """A time of today's clock, local, with milliseconds."""
     return datetime.fromtimestamp(at / 1000, UTC).astimezone().strftime("%H:%M:%S.") + f"{at % 1000:03d}"

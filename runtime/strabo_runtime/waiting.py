@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import EventTrigger, Machine, MessageTrigger, Transition
 
+HUMAN = "human:"
+
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
@@ -103,17 +105,35 @@ def _diagnosis(instance: Instance, awaited: tuple[Awaited, ...], now: int) -> tu
             f"the step of input {last.input_id} failed: {last.reason}",
             "mend the cause, then send the input again",
         )
-    debts = [item for item in awaited if item.owed]
-    if debts:
-        who = ", ".join(agent for item in debts for agent in item.agents)
-        return f"{who} has not answered yet", f"see that {who} runs: strabo agents list"
     overdue = [item for item in awaited if item.due is not None and item.due < now]
     if overdue:
         return (
             f"{overdue[0].what} is due and has not fired",
             "see that a worker runs and reaches Kafka: strabo run worker",
         )
-    messages = [item for item in awaited if item.agents != () or item.due is None]
-    if messages and messages[0].agents:
-        return f"nobody has sent {messages[0].what} yet", "wait, or send it: strabo send"
+    for item in awaited:
+        if item.agents:
+            cause = f"{', '.join(item.agents)} {_verb(item)} {item.what} yet"
+            return cause, _sending(instance, item) if _by_people(item) or not item.owed else _checking(item)
     return "it waits for time to pass", "wait"
+
+
+def _verb(item: Awaited) -> str:
+    many = len(item.agents) > 1
+    if item.owed:
+        return f"{'owe' if many else 'owes'} an answer and {'have' if many else 'has'} not sent"
+    return f"{'have' if many else 'has'} not sent"
+
+
+def _by_people(item: Awaited) -> bool:
+    return any(agent.startswith(HUMAN) for agent in item.agents)
+
+
+def _sending(instance: Instance, item: Awaited) -> str:
+    message = item.what.partition(" or ")[0]
+    sender = next((agent for agent in item.agents if agent.startswith(HUMAN)), item.agents[0])
+    return f"strabo send {instance.id} {message} --as {sender} --payload '{{...}}'"
+
+
+def _checking(item: Awaited) -> str:
+    return f"see that {', '.join(item.agents)} runs: strabo agents list"

@@ -25,7 +25,7 @@ def test_it_shows_every_step_the_refusal_the_winner_and_the_replay(tmp_path: Pat
     assert re.search(r"BidSubmission .*solver-2 .*refused.*A bid does not exceed the budget\.", text)
     assert "solver-3 wins for 64" in text
     assert re.search(r"BiddingOpen → BiddingClosed → Awarded", text)
-    assert re.search(r"\d+ steps of 1 instance\(s\) replay to the same result", text)
+    assert re.search(r"5 steps and 1 refusals of 1 instance\(s\) replay to the same result", text)
     assert "\x1b" not in text, "without a terminal the lines are plain"
     assert left_behind(tmp_path) == []
     assert list(tmp_path.iterdir()) == []

@@ -59,13 +59,13 @@ def list_agents(
 
         typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         return
-    from strabo_runtime.step_view import clock_text
+    from strabo_runtime.step_view import moment_text
 
     for agent in agents:
         plays = ", ".join(f"{play.protocol}.{play.role}" for play in agent.plays) or "nothing"
         health = "healthy" if agent.healthy else "breaker open"
         typer.echo(
-            f"{agent.agent_id}  plays {plays}  {health}  load {agent.load}  heartbeat {clock_text(agent.heartbeat)}"
+            f"{agent.agent_id}  plays {plays}  {health}  load {agent.load}  heartbeat {moment_text(agent.heartbeat)}"
         )
     if not agents:
         typer.echo("no agent has announced itself; run one with: strabo agents run MODULE:AGENT")

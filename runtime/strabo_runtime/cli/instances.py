@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="See what runs, where it stands and what it waits for.", no_args_is_help=True)
 
+
+class Status(enum.StrEnum):
+    """How an instance may stand."""
+
+    running = "running"
+    success = "success"
+    failure = "failure"
+
+
 Id = Annotated[str, typer.Argument(metavar="ID", help="The instance.", show_default=False)]
 
 
@@ -25,7 +35,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The instance.", show_defa
 def list_instances(
     protocol: Annotated[str | None, typer.Option("--protocol", help="Only of this protocol.")] = None,
     state: Annotated[str | None, typer.Option("--state", help="Only in this state.")] = None,
-    status: Annotated[str | None, typer.Option("--status", help="Only running, success or failure.")] = None,
+    status: Annotated[Status | None, typer.Option("--status", help="Only those that stand so.")] = None,
     label: Annotated[
         list[str] | None, typer.Option("--label", help="Only with this label: NAME=VALUE.")
     ] = None,
@@ -49,14 +59,16 @@ def list_instances(
     if output is Format.json:
         _echo_json([_row(item) for item in found])
         return
-    from strabo_runtime.step_view import clock_text
+    from strabo_runtime.step_view import moment_text
 
     for item in found:
         labels = " ".join(f"{name}={value}" for name, value in item.labels.items() if value is not None)
         stands = f"{item.id:<28} {item.protocol} {item.version}  {item.state:<20} {item.status:<8}"
-        typer.echo(f"{stands} step {item.revision}  {clock_text(item.updated_at)}  {labels}".rstrip())
+        typer.echo(f"{stands} step {item.revision}  {moment_text(item.updated_at)}  {labels}".rstrip())
     if not found:
-        typer.echo("no instance; start one with: strabo start PROTOCOL TYPE --as AGENT")
+        narrowed = any((protocol, state, status, label))
+        hint = "" if narrowed else "; start one with: strabo start PROTOCOL TYPE --as AGENT"
+        typer.echo(f"no instance{' like that' if narrowed else ''}{hint}")
 
 
 @app.command()
@@ -110,16 +122,16 @@ def watch(
 
 
 def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
-    from strabo_runtime.step_view import clock_text
+    from strabo_runtime.step_view import moment_text
 
     instance = found.instance
     yield f"{found.id}  {found.protocol} {found.version} ({found.definition_hash})"
-    moved = clock_text(found.updated_at)
+    moved = moment_text(found.updated_at)
     yield f"  stands    {found.state}, {found.status}, after step {found.revision}, last moved {moved}"
     if found.labels:
         yield "  labels    " + " ".join(f"{name}={value}" for name, value in found.labels.items())
     if instance is not None:
-        yield f"  started   {clock_text(instance.started_at)} by {instance.starter}"
+        yield f"  started   {moment_text(instance.started_at)} by {instance.starter}"
         for role, agents in instance.roles.items():
             yield f"  role      {role}: {', '.join(agents) or 'nobody'}"
     if found.result is not None:
@@ -130,12 +142,12 @@ def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
         for item in answer.awaited:
             who = f" from {', '.join(item.agents)}" if item.agents else ""
             owed = " (owed)" if item.owed else ""
-            due = f", due {clock_text(item.due)}" if item.due is not None else ""
-            yield f"  waits for {item.what}{who}{owed}, since {clock_text(item.since)}{due}"
+            due = f", due {moment_text(item.due)}" if item.due is not None else ""
+            yield f"  waits for {item.what}{who}{owed}, since {moment_text(item.since)}{due}"
         if answer.deadline is not None:
-            yield f"  deadline  {clock_text(answer.deadline)}"
+            yield f"  deadline  {moment_text(answer.deadline)}"
     for incident in instance.incidents if instance is not None else ():
-        yield f"  incident  {clock_text(incident.at)} input {incident.input_id}: {incident.reason}"
+        yield f"  incident  {moment_text(incident.at)} input {incident.input_id}: {incident.reason}"
     if answer is not None:
         yield f"  likely    {answer.likely_cause}"
         yield f"  try       {answer.advice}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -41,6 +42,21 @@ def version() -> None:
     from importlib.metadata import version as installed
 
     typer.echo(f"strabo {installed('strabo')}")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _wanted: Annotated[
+        bool, typer.Option("--version", help="Print the installed version.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    """Declarative interaction protocols between agents, over Kafka."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

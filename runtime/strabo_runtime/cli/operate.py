@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -14,10 +14,14 @@ from strabo_runtime.cli.options import (
     Format,
     Namespace,
     Output,
+    check_sender,
     kafka_settings,
-    read_json,
+    read_payload,
     read_roles,
 )
+
+if TYPE_CHECKING:
+    from strabo_agents import Rejected
 
 As = Annotated[
     str,
@@ -64,7 +68,8 @@ def start(
     from strabo_agents import Client, InstanceFailed, NoAnswer, Rejected
     from strabo_agents.settings import AgentSettings
 
-    body = read_json(payload, "--payload")
+    body = read_payload(payload)
+    check_sender(sender)
     roles = read_roles(role or [])
     settings = kafka_settings(namespace, bootstrap)
     patience = AgentSettings.load(agent_answer_timeout=timedelta(seconds=timeout))
@@ -76,7 +81,7 @@ def start(
                     (message, body), protocol=protocol, roles=roles, id=instance, user=user
                 )
             except Rejected as refused:
-                fail(f"the start was refused: {refused}", FINDING)
+                _refused(refused, f"the start was refused: {refused}", output)
             except NoAnswer:
                 fail(_NO_WORKER.format(timeout), UNREACHABLE)
             if not wait:
@@ -124,7 +129,8 @@ def send(
     from strabo_agents import Client, NoAnswer, Rejected
     from strabo_agents.settings import AgentSettings
 
-    body = read_json(payload, "--payload")
+    body = read_payload(payload)
+    check_sender(sender)
     settings = kafka_settings(namespace, bootstrap)
     patience = AgentSettings.load(agent_answer_timeout=timedelta(seconds=timeout))
 
@@ -142,7 +148,7 @@ def send(
                     wait=True,
                 )
             except Rejected as refused:
-                fail(f"{message} was refused: {refused}", FINDING)
+                _refused(refused, f"{message} was refused: {refused}", output)
             except NoAnswer:
                 fail(_NO_WORKER.format(timeout), UNREACHABLE)
         _tell({"instance": instance, "accepted": message}, f"{instance}: {message} was taken", output)
@@ -165,6 +171,13 @@ def replay(
 
     settings = kafka_settings(namespace, bootstrap)
     report = asyncio.run(replay_instance(settings, instance, at=at))
+    if (
+        at is not None
+        and report.difference is None
+        and (report.instance is None or report.instance.revision < at)
+    ):
+        last = report.instance.revision if report.instance is not None else 0
+        fail(f"{instance} has no step {at}: its last is {last}", FINDING)
     if output is Format.json:
         typer.echo(_json(report.to_json()))
     else:
@@ -172,6 +185,14 @@ def replay(
             typer.echo(line)
     if report.difference is not None:
         raise typer.Exit(FINDING)
+
+
+def _refused(refused: Rejected, text: str, output: Format) -> NoReturn:
+    """End the command over a refusal; tools get its parts as JSON too."""
+    if output is Format.json:
+        parts = ("instance_id", "message_id", "by", "text", "constraints", "descriptions")
+        typer.echo(_json({"refused": {part: getattr(refused, part) for part in parts}}))
+    fail(text, FINDING)
 
 
 def _tell(values: dict[str, Any], text: str, output: Format) -> None:

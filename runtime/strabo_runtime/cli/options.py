@@ -53,22 +53,47 @@ def kafka_settings(namespace: str | None, bootstrap: str | None) -> KafkaSetting
     return KafkaSettings.load(**overrides)
 
 
-def read_json(text: str, what: str) -> Any:
-    """JSON from the command line, or from a file when it begins with `@`.
+def read_payload(text: str) -> dict[str, Any]:
+    """A message's payload: JSON from the command line, or from a file when the option begins with `@`.
 
     Raises:
-        CommandError: the file cannot be read, or the text is not JSON.
+        CommandError: the file cannot be read, or the text is no JSON object, or a key stands in it twice.
     """
     if text.startswith("@"):
         path = Path(text[1:])
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            fail(f"{what}: cannot read {path}: {getattr(error, 'strerror', None) or error}")
+            fail(f"--payload: cannot read {path}: {getattr(error, 'strerror', None) or error}")
     try:
-        return json.loads(text)
+        value = json.loads(text, object_pairs_hook=_without_repeats)
+    except RecursionError:
+        fail("--payload is nested too deeply")
     except ValueError as error:
-        fail(f"{what} is not JSON ({error}); give JSON text, or @FILE")
+        fail(f"--payload is not JSON ({error}); give JSON text, or @FILE")
+    if not isinstance(value, dict):
+        fail(f'--payload must be a JSON object such as \'{{"name": "Alice"}}\', not {json.dumps(value)[:60]}')
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(
+            f"the key {next(name for name in names if names.count(name) > 1)!r} stands in one object twice"
+        )
+    return value
+
+
+def check_sender(sender: str) -> None:
+    """Refuse an empty `--as` before the environment's agent id would stand in for it.
+
+    Raises:
+        CommandError: it is empty.
+    """
+    if not sender.strip():
+        fail("--as is empty: name the agent or person who sends, such as client-1 or human:arbitrator")
 
 
 def read_roles(given: list[str]) -> dict[str, tuple[str, ...]]:

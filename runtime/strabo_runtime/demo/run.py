@@ -281,14 +281,17 @@ class Demo:
 
     def _replay(self, machine: Machine, names: list[str]) -> bool:
         """Play every auction again from its recorded inputs."""
-        steps = 0
+        steps = refusals = 0
         for name in names:
             report = replay_records(machine, name, self._steps.get(name, []))
             steps += report.steps
+            refusals += report.refusals
             if report.difference is not None:
                 self.say(f"replay   {name}: {report.difference}")
                 return False
-        self.say(f"replay   {steps} steps of {len(names)} instance(s) replay to the same result")
+        self.say(
+            f"replay   {steps} steps and {refusals} refusals of {len(names)} instance(s) replay to the same result"
+        )
         return steps > 0
 
     async def _stay(self, settings: KafkaSettings) -> None:

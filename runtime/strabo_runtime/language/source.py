@@ -41,6 +41,8 @@ _STYLES: dict[str | None, Style] = {
     "|": "literal",
     ">": "folded",
 }
+# ruamel would change to the rules of YAML 1.1, and stop at a version that it has not heard of.
+_DIRECTIVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+(?P<version>\S+)")
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")}
 _PROPERTY = re.compile(r"\S+\s*")
 _STRING_TAG = "tag:yaml.org,2002:str"
@@ -69,6 +71,15 @@ def read(text: str, *, filename: str, reporter: Reporter) -> Node | None:
             start,
             f"the text has {len(text)} characters",
             expected=f"at most {MAXIMUM_CHARACTERS}",
+        )
+        return None
+    directive = _DIRECTIVE.match(text)
+    if directive is not None and directive["version"] != "1.2":
+        reporter.error(
+            "yaml-syntax",
+            origin.span(directive.start("version"), directive.end("version")),
+            f"the file is to be read as YAML {directive['version']}",
+            expected="`1.2`, or no directive",
         )
         return None
     try:

@@ -131,3 +131,26 @@ def test_a_payload_that_is_no_json_object_is_refused(data: bytes) -> None:
 
 def test_a_time_on_the_wire_is_read_exactly() -> None:
     assert moment(1_893_456_000_001) == datetime(2030, 1, 1, 0, 0, 0, 1_000, tzinfo=UTC)
+
+
+def nested(levels: int) -> list[object]:
+    value: list[object] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [["a", "list"], "text", 5, {"deep": nested(900)}, {"deep": nested(100_000)}],
+    ids=["list", "text", "number", "deep", "very deep"],
+)
+def test_what_is_no_json_object_or_nested_without_end_is_a_payload_error(payload: object) -> None:
+    with pytest.raises(PayloadError, match="payload"):
+        encode_payload(to_payload("Call", payload))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**70), "\ud800", {"inner": "\udfff"}])
+def test_a_value_that_has_no_json_text_is_a_payload_error(value: object) -> None:
+    with pytest.raises(PayloadError, match="no JSON form"):
+        encode_payload(to_payload("Call", {"value": value}))

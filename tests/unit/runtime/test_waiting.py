@@ -53,6 +53,17 @@ def test_a_timer_that_is_overdue_points_at_the_worker() -> None:
     assert "strabo run worker" in answer.advice
 
 
+def test_what_a_person_owes_can_be_sent_with_the_line_that_is_shown() -> None:
+    driver = review()
+    driver.send("r1", "RequestArbitration", {"conflict_finding_id": "f", "reason": "r"})
+    answer = waiting(driver.machine, driver.it, T0)
+    assert (
+        answer.likely_cause == "human:arbitrator has not sent MakeArbitration yet"
+        or "SubmitReview" in answer.likely_cause
+    )
+    assert answer.advice.startswith("strabo send i1 ")
+
+
 def test_an_incident_comes_before_all_else() -> None:
     driver = review()
     broken = replace(driver.it, incidents=(Incident("m7", T0, "division by zero"),))
