@@ -15,7 +15,7 @@ run: .venv/.runtime ## run the task auction live (ARGS="--kill-worker", "--insta
 setup: .venv/.test ## a .venv with strabo, its tools and its tests' tools in it
 
 test: .venv/.test ## every test; needs Java 17 and Maven for the tests on Apache Kafka
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: .venv/.test ## ruff, mypy, import-linter and the fast tests, in under a minute
 	@$(BIN)/ruff check $(SOURCES)

@@ -37,9 +37,9 @@ class Waiting:
 
 def waiting(machine: Machine, instance: Instance, now: int) -> Waiting:
     """What `instance` waits for at `now`, the most pressing first."""
-    awaited = (
-        tuple(_debts(machine, instance)) + tuple(_messages(machine, instance)) + tuple(_timers(instance))
-    )
+    # A person's message first: people are told by nobody else.
+    messages = sorted(_messages(machine, instance), key=lambda item: not _by_people(item))
+    awaited = (*_debts(machine, instance), *messages, *_timers(instance))
     deadline = next((timer.due for timer in instance.timers if timer.key == "deadline"), None)
     cause, advice = _diagnosis(instance, awaited, now)
     return Waiting(awaited, deadline, cause, advice)

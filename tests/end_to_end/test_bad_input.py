@@ -14,7 +14,7 @@ import pytest
 from tests.end_to_end.demonstration import left_behind, run, start
 from tests.support.services import BrokerService
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bad-input")]
+pytestmark = [pytest.mark.slow]
 
 
 def complaint(done: subprocess.CompletedProcess[str], code: int) -> str:

@@ -14,7 +14,7 @@ import pytest
 from tests.end_to_end.demonstration import left_behind, run, start
 from tests.support.services import BrokerService
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("demo")]
+pytestmark = [pytest.mark.slow]
 
 
 def test_it_shows_every_step_the_refusal_the_winner_and_the_replay(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.end_to_end.demonstration import left_behind, run, start
 
 PAGE = Path(__file__).parents[2] / "docs" / "first-protocol.md"
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("first-protocol")]
+pytestmark = [pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = ("strabo_avro", "strabo_topics", "strabo_broker", "strabo_agents", "strabo_runtime")
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("packages")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def run(command: Sequence[str | Path], folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:

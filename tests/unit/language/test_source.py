@@ -125,3 +125,14 @@ def test_what_is_no_yaml_is_one_error_with_a_place(text: str) -> None:
     error = only_error(text)
     assert error.code == "yaml-syntax"
     assert error.span.line <= text.count("\n") + 1
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.3", "2.0", "x"])
+def test_a_directive_for_another_version_of_yaml_is_refused(version: str) -> None:
+    error = only_error(f"# a comment\n\n%YAML {version}\n---\na: 1\n")
+    assert error.code == "yaml-syntax"
+    assert (error.span.line, error.span.column) == (3, 7)
+
+
+def test_a_directive_for_the_version_that_is_read_is_accepted() -> None:
+    assert value("%YAML 1.2\n---\na: yes\n") == {"a": "yes"}
