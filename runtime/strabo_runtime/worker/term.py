@@ -217,6 +217,8 @@ class Term:
                     await self._idle()
                     continue
                 committing = asyncio.create_task(self._commit(works))
+                # Here too: while one partition always has something to do, the worker is never idle.
+                await self._raise_barriers(self._around.clock.broker_at_least())
                 # Under a backlog the next batch is stepped while this one commits; otherwise it gathers meanwhile.
                 if not any(len(runner.queue) >= QUEUE_LOW for runner in self.runners.values()):
                     await committing
@@ -297,15 +299,13 @@ class Term:
 
     async def _idle(self) -> None:
         """Wait for something to do: a record, or a timer that may fire."""
-        runners = list(self.runners.values())
         broker_time = self._around.clock.broker_at_least()
+        if await self._raise_barriers(broker_time):
+            return
         wait = None
         if broker_time is not None:
-            waiting = [runner for runner in runners if runner.needs_barrier(broker_time)]
-            if waiting:
-                await self._raise_barriers(waiting, broker_time)
-                return
-            coming = [due - broker_time + 1 for runner in runners if (due := runner.due()) is not None]
+            dues = [due for runner in self.runners.values() if (due := runner.due()) is not None]
+            coming = [due - broker_time + 1 for due in dues]
             wait = min((one for one in coming if one > 0), default=None)
         try:
             async with asyncio.timeout(None if wait is None else wait / 1000):
@@ -313,17 +313,23 @@ class Term:
         except TimeoutError:
             return
 
-    async def _raise_barriers(self, runners: Sequence[Runner], asked_at: int) -> None:
-        """Find out up to where inboxes must be taken before timers that are due may fire.
+    async def _raise_barriers(self, asked_at: int | None) -> bool:
+        """Find out up to where inboxes must be taken before timers that are due may fire; False: none is due.
 
         The high watermark, open transactions included: an outage must not let a timer overtake a message that was in
         time.
         """
+        if asked_at is None:
+            return False
+        waiting = [runner for runner in self.runners.values() if runner.needs_barrier(asked_at)]
+        if not waiting:
+            return False
         ends = await self._kafka.ends(
-            self._names.inbox, [runner.partition for runner in runners], committed=False
+            self._names.inbox, [runner.partition for runner in waiting], committed=False
         )
-        for runner in runners:
+        for runner in waiting:
             runner.raise_barrier(ends[runner.partition], asked_at)
+        return True
 
     async def _keep_fresh(self) -> None:
         """Write something now and then where nothing else is written: it shows the broker's clock, and if we own."""

@@ -15,7 +15,7 @@ from strabo_runtime.worker import Worker, WorkerSettings
 from strabo_runtime.worker.errors import ClockSkewed, TopicsUnfit, WorkerError
 from strabo_runtime.worker.kafka import Outgoing
 from tests.unit.worker.kit import NAMES, PARTITIONS, announcement, definition, envelope, home, start
-from tests.unit.worker.memory_kafka import MemoryIntake, MemoryKafka, Stored
+from tests.unit.worker.memory_kafka import MemoryIntake, MemoryKafka, MemoryProducer, Stored
 
 TOPICS = dict.fromkeys((NAMES.inbox, NAMES.state, NAMES.events, NAMES.replies, NAMES.deadletter), PARTITIONS)
 ALL = tuple(range(PARTITIONS))
@@ -223,6 +223,31 @@ async def test_a_timer_does_not_overtake_a_message_behind_an_open_transaction() 
 
     assert waiting == [("a", 0, "taken")]
     assert steps(broker)[1:3] == [("a", 1, "taken"), ("a", -1, "taken")]
+
+
+async def test_a_partition_that_never_rests_does_not_hold_up_the_timers_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = kafka()
+    put(broker, definition_with_bell("PT0.05S"))
+    busy = next(name for name in "abcdefgh" if home(name) != home("quiet"))
+    commit = MemoryProducer.commit
+
+    async def commit_and_give_more(producer: MemoryProducer) -> None:
+        await commit(producer)
+        send(broker, envelope(busy, "Add", {"number": 1}, id=f"number {len(broker.committed(NAMES.events))}"))
+        await asyncio.sleep(0.002)
+
+    async with working(broker):
+        send(broker, start("quiet", version="2.0"))
+        send(broker, start(busy))
+        await until(lambda: len(steps(broker)) >= 2)
+        monkeypatch.setattr(MemoryProducer, "commit", commit_and_give_more)
+        send(broker, envelope(busy, "Add", {"number": 1}))
+        try:
+            await until(lambda: ("quiet", -1, "taken") in steps(broker))
+        finally:
+            monkeypatch.undo()
 
 
 def definition_with_bell(duration: str) -> Stored:
