@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-RawHeaders: TypeAlias = Sequence[tuple[str, bytes]]
+RawHeaders: TypeAlias = Sequence[tuple[str, bytes | None]]
 
 ID = "ce_id"
 TYPE = "ce_type"
@@ -68,7 +68,7 @@ def read(headers: RawHeaders) -> Headers:
 def is_for(headers: RawHeaders, agent_id: str) -> bool:
     """False when the record names recipients and this agent is none of them: it need not be decoded."""
     for name, value in headers:
-        if name == TO:
+        if name == TO and value is not None:
             return _escape(agent_id).encode() in value.split(b",")
     return True
 

@@ -90,7 +90,8 @@ class Holdings:
                 raise TooLarge(
                     f"the instance would be {bound} bytes, and at most {MAX_RECORD_BYTES} can be stored"
                 )
-        self._resize(instance.id, bound)
+        if instance.status == "running":
+            self._resize(instance.id, bound)
 
     def stored(self, instance_id: str) -> bytes:
         """The record of the state topic for an instance that was put."""

@@ -45,7 +45,7 @@ class Request:
     def traceparent(self) -> str | None:
         """The trace that the sender's record belongs to."""
         for name, value in self.record.headers:
-            if name == headers.TRACE_PARENT:
+            if name == headers.TRACE_PARENT and value is not None:
                 return value.decode(errors="replace")
         return None
 

@@ -47,3 +47,7 @@ def test_a_record_is_for_those_whom_it_names(agent: str) -> None:
 
 def test_a_record_that_names_nobody_is_for_everybody() -> None:
     assert headers.is_for(headers.build("1", "Bid"), "anyone")
+
+
+def test_recipients_without_a_value_leave_the_record_for_everybody() -> None:
+    assert headers.is_for([("strabo-to", None)], "a")

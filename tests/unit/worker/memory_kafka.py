@@ -29,7 +29,7 @@ class Stored:
     timestamp: int
     key: bytes | None
     value: bytes | None
-    headers: Sequence[tuple[str, bytes]] = ()
+    headers: Sequence[tuple[str, bytes | None]] = ()
     status: str = "committed"
     control: bool = False
     session: tuple[str, int] | None = None

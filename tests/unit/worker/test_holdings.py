@@ -13,7 +13,7 @@ from strabo_runtime.worker.catalogue import Catalogue
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.holdings import Holdings
 from strabo_runtime.worker.publishing import TooLarge
-from tests.unit.worker.kit import MACHINE, Bench, envelope, start
+from tests.unit.worker.kit import MACHINE, PROTOCOL, Bench, definition, envelope, start
 
 
 def holding(*names: str) -> Bench:
@@ -111,3 +111,18 @@ def test_a_stub_keeps_how_the_instance_ended() -> None:
     assert held is not None
     assert (held.instance.status, held.instance.result) == ("success", {"sum": 2})
     assert decode(encode(bench.state()["a"]), InstanceState).status == "success"
+
+
+BRIEF = PROTOCOL.replace(
+    "to: Open\n    trigger: {message: Open}", "to: Closed\n    trigger: {message: Open}"
+).replace('"1.0"', '"3.0"')
+
+
+def test_an_instance_that_ends_with_its_start_takes_nothing_of_what_live_ones_may() -> None:
+    bench = Bench()
+    bench.catalogue.apply(definition(BRIEF))
+
+    bench.take(*(start(f"brief{number}", version="3.0") for number in range(3)))
+
+    assert [one.state_after for one in bench.steps()] == ["Closed", "Closed", "Closed"]
+    assert bench.runner.holdings.live_bytes == 0

@@ -503,3 +503,13 @@ def test_a_message_beyond_the_limit_becomes_a_dead_letter() -> None:
     letter = dead_letter(bench, bench.record(envelope("a", "Add", {"number": 1, "text": "x" * 1_100_000})))
 
     assert letter.error_type == "too-large"
+
+
+def test_a_header_without_a_value_is_no_header() -> None:
+    bench = Bench()
+    record = bench.record(start("a"))
+    record.headers = [("traceparent", None), ("other", None)]
+
+    bench.give(record)
+
+    assert [one.verdict for one in bench.steps()] == ["taken"]

@@ -37,3 +37,14 @@ def test_setting_the_same_time_again_changes_nothing() -> None:
     queue.set("a", 10)
 
     assert queue.first() == (10, "a")
+
+
+def test_superseded_entries_do_not_pile_up() -> None:
+    queue = TimerQueue()
+    for number in range(50_000):
+        queue.set("again", 1_000_000 + number)
+        queue.set(f"ended {number}", 1_000_000)
+        queue.set(f"ended {number}", None)
+
+    assert len(queue._heap) < 5_000
+    assert queue.first() == (1_049_999, "again")
