@@ -306,6 +306,8 @@ async def _failing(action: str) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(CALL_TIMEOUT_S):
             yield
+    except KafkaFailed:
+        raise
     except TypeError:
         # aiokafka was called wrongly, and another attempt would be no better.
         raise
@@ -339,6 +341,7 @@ def _in_background(client: AIOKafkaProducer | AIOKafkaConsumer) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    return (
-        "no answer in time" if isinstance(error, TimeoutError) else f"{type(error).__name__} {error}".strip()
-    )
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    name, text = type(error).__name__, str(error)
+    return text if name in text else f"{name}: {text}" if text else name

@@ -129,14 +129,16 @@ class Worker:
         """The number of partitions, once a broker answers. Raises `TopicsUnfit`."""
         names = self._names
         backoff = Backoff()
+        failures = 0
         while True:
             try:
                 counts = {topic: await self._kafka.partition_count(topic) for topic in names.base}
                 break
             except KafkaFailed as error:
-                _log.warning(
-                    "waiting for a broker", servers=self._settings.kafka_bootstrap_servers, error=str(error)
-                )
+                failures += 1
+                if failures.bit_count() == 1:  # ever more seldom: the wait may be long
+                    servers = self._settings.kafka_bootstrap_servers
+                    _log.warning("waiting for a broker", servers=servers, error=str(error))
                 await backoff.wait()
         missing = sorted(topic for topic, count in counts.items() if count is None)
         if missing:
