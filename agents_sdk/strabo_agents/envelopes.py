@@ -15,9 +15,12 @@ from strabo_agents.payloads import encode_payload, to_payload
 from strabo_agents.settings import MESSAGE_LIMIT
 from strabo_avro import headers
 from strabo_avro.codec import encode
-from strabo_avro.records import DeadLetter, Envelope
+from strabo_avro.records import DeadLetter, Envelope, free_text
 from strabo_topics import telemetry
 from strabo_topics.names import Names, partition_for
+
+REASON_LIMIT = 64_000
+"""Characters of a dead letter's reason: the end of a traceback says what it was."""
 
 AWAITED = ":awaited"
 """How the id of a message ends whose sender waits: its refusal goes there, not to a `Rejected` handler."""
@@ -143,7 +146,7 @@ class Post:
             offset=offset,
             key=key,
             value=value if value is not None and len(value) <= MESSAGE_LIMIT else None,
-            reason=reason,
+            reason=free_text(reason[-REASON_LIMIT:]),
             at=at,
             by=by,
             error_type=error_type,

@@ -205,6 +205,14 @@ POSITION_KEY = b"\0position"
 OWNER_PREFIX = b"\0owner/"
 
 
+def free_text(text: str) -> str:
+    """Text of others, such as an exception's, made fit to be written.
+
+    Half a surrogate pair has no bytes in UTF-8 and becomes its escape: a dead letter must not be lost over its reason.
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def owner_key(owner: str) -> bytes:
     """The state topic's key of a claim; `owner` is the claimant's transactional id."""
     return OWNER_PREFIX + owner.encode()

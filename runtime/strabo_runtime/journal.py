@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import orjson
 
-from strabo_avro.records import StepRecord
+from strabo_avro.records import StepRecord, free_text
 from strabo_runtime.engine import (
     EngineError,
     Input,
@@ -96,8 +96,8 @@ def record(
         changes=orjson.dumps(step.changes),
         outputs=dump_outputs(step.outputs),
         rejection=orjson.dumps(step.rejection) if step.rejection is not None else None,
-        error=step.error,
-        logs=_logs(step),
+        error=None if step.error is None else free_text(step.error),
+        logs=tuple(free_text(line) for line in _logs(step)),
         definition_hash=definition_hash,
         protocol=protocol,
         version=version,

@@ -193,9 +193,12 @@ class Processor:
             else:
                 self._breaker.succeeded()
             raise
-        except BaseException:
-            self._breaker.abandoned()
-            raise
+        except BaseException as error:
+            # `sys.exit()` in a handler, say: it must end neither the agent nor the lane of this instance.
+            self._breaker.failed()
+            raise RuntimeError(
+                f"the handler raised {type(error).__name__}, which is no Exception: {error}"
+            ) from error
         self._breaker.succeeded()
         return outbox
 

@@ -81,7 +81,8 @@ def start(
                     (message, body), protocol=protocol, roles=roles, id=instance, user=user
                 )
             except Rejected as refused:
-                _refused(refused, f"the start was refused: {refused}", output)
+                who = "; who is there, and healthy: strabo agents list" if refused.by == "quorum" else ""
+                _refused(refused, f"the start was refused: {refused}{who}", output)
             except NoAnswer:
                 fail(_NO_WORKER.format(timeout), UNREACHABLE)
             if not wait:

@@ -9,7 +9,7 @@ import orjson
 
 from strabo_avro import headers
 from strabo_avro.codec import encode
-from strabo_avro.records import DeadLetter, Envelope, StepRecord
+from strabo_avro.records import DeadLetter, Envelope, StepRecord, free_text
 from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.outputs import Delivery, Outcome, Output, Reply
@@ -112,7 +112,7 @@ def dead_letter(
         offset=-1 if record is None else record.offset,
         key=key,
         value=value,
-        reason=reason[:MAX_REASON_LENGTH],
+        reason=free_text(reason[:MAX_REASON_LENGTH]),
         at=at,
         by=by,
         error_type=error_type,

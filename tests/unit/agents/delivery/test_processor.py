@@ -228,6 +228,36 @@ async def test_a_record_for_others_is_left_alone() -> None:
     assert (runs, log.records) == ([], [])
 
 
+class NoException(BaseException):
+    """What a library may raise that nobody catches."""
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        RuntimeError("half a pair: \ud800"),
+        RuntimeError("long: " + "x" * 5_000_000),
+        NoException("odd"),
+        SystemExit(3),
+        KeyboardInterrupt(),
+    ],
+    ids=["surrogate", "long", "no exception", "exit", "interrupt"],
+)
+async def test_whatever_a_handler_raises_ends_as_a_dead_letter(raised: BaseException) -> None:
+    agent = Agent("s1")
+
+    @agent.role("Auction", "Solver").on
+    async def bid(call: Call, conversation: Conversation) -> Bid:
+        raise raised
+
+    store, log = MemoryStore(), Log()
+    await make(agent, store, log).process(call())
+    (letter,) = [record for record in log.records if record.topic == POST.names.deadletter]
+    assert letter.value is not None
+    assert len(letter.value) < 100_000
+    assert decode(letter.value, DeadLetter).error_type in (type(raised).__name__, "RuntimeError")
+
+
 async def test_bytes_that_are_no_record_are_dead_lettered() -> None:
     log = Log()
 
