@@ -27,13 +27,19 @@ def to_payload(type_name: str, message: BaseModel | Mapping[str, object]) -> Jso
         PayloadError: a value has no place in JSON; the text names its field.
     """
     try:
-        values = message.model_dump(mode="python", by_alias=True) if isinstance(message, BaseModel) else message
+        values = (
+            message.model_dump(mode="python", by_alias=True) if isinstance(message, BaseModel) else message
+        )
         if not isinstance(values, Mapping):
-            raise PayloadError(f"the payload of {type_name} is a {type(values).__name__}; it must be a JSON object")
+            raise PayloadError(
+                f"the payload of {type_name} is a {type(values).__name__}; it must be a JSON object"
+            )
         return {str(name): _to_json(value, f"{type_name}.{name}") for name, value in values.items()}
     except (RecursionError, ValueError) as error:
         # Of pydantic too, where a model holds itself.
-        raise PayloadError(f"the payload of {type_name} is nested too deeply, or in itself: {error}") from error
+        raise PayloadError(
+            f"the payload of {type_name} is nested too deeply, or in itself: {error}"
+        ) from error
 
 
 def encode_payload(payload: Mapping[str, Json]) -> bytes:

@@ -57,8 +57,13 @@ async def run_handler(
     argument = _argument(delivery)
     conversation = _conversation(delivery, around, sends)
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(timeout) as limit:
             returned = await delivery.route.handler.function(argument, conversation)
+    except TimeoutError as error:
+        if timeout is None or not limit.expired():
+            raise
+        name = delivery.route.handler.name
+        raise TimeoutError(f"{name} took longer than {timeout:g} s (STRABO_AGENT_HANDLER_TIMEOUT)") from error
     finally:
         sends.ended = True
     return sends.with_returned(each_of(returned, delivery.route.handler.name))

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings
+
+if TYPE_CHECKING:
+    from strabo_avro.records import Agent
+
+HEALTHY = "healthy"
+SILENT_AFTER_MS = 15_000
+"""How far behind the newest heartbeat of any agent a worker takes an agent for gone, unless it is told otherwise."""
 
 app = typer.Typer(help="Run agents, and list who is there.", no_args_is_help=True)
 
@@ -43,12 +50,13 @@ def list_agents(
 
     settings = kafka_settings(namespace, bootstrap)
     agents = sorted(asyncio.run(read_agents(settings)).values(), key=lambda agent: -agent.heartbeat)
+    newest = max((agent.heartbeat for agent in agents), default=0)
     rows: list[dict[str, object]] = [
         {
             "agent": agent.agent_id,
             "plays": [f"{play.protocol}.{play.role}" for play in agent.plays],
             "capabilities": list(agent.capabilities),
-            "healthy": agent.healthy,
+            "healthy": _health(agent, newest) == HEALTHY,
             "load": agent.load,
             "heartbeat": agent.heartbeat,
         }
@@ -63,9 +71,17 @@ def list_agents(
 
     for agent in agents:
         plays = ", ".join(f"{play.protocol}.{play.role}" for play in agent.plays) or "nothing"
-        health = "healthy" if agent.healthy else "breaker open"
+        health = _health(agent, newest)
         typer.echo(
             f"{agent.agent_id}  plays {plays}  {health}  load {agent.load}  heartbeat {moment_text(agent.heartbeat)}"
         )
     if not agents:
         typer.echo("no agent has announced itself; run one with: strabo agents run MODULE:AGENT")
+
+
+def _health(agent: Agent, newest: int) -> str:
+    """As a worker judges it: by the newest heartbeat of any agent, so that an outage of Kafka makes nobody look dead."""
+    behind = newest - agent.heartbeat
+    if behind > SILENT_AFTER_MS:
+        return f"silent for {behind // 1000} s"
+    return HEALTHY if agent.healthy else "breaker open"
