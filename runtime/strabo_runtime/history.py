@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from strabo_avro.codec import decode
-from strabo_avro.records import OWNER_PREFIX, POSITION_KEY, InstanceState, StepRecord
+from strabo_avro.records import OWNER_PREFIX, POSITION_KEY, DeadLetter, InstanceState, StepRecord
 from strabo_topics import admin, clients
 from strabo_topics.errors import TopicsRefused
 from strabo_topics.names import partition_for
@@ -47,6 +47,17 @@ async def steps_of(settings: KafkaSettings, instance_id: str) -> list[StepRecord
         home = [partitions[partition_for(instance_id, len(partitions))]]
         return [
             decode(record.value, StepRecord)
+            async for record in _to_the_end(consumer, home)
+            if record.key == instance_id.encode()
+        ]
+
+
+async def dead_letters_of(settings: KafkaSettings, instance_id: str) -> list[DeadLetter]:
+    """What was dead-lettered of one instance, by workers and by agents, in order. Reads its partition only."""
+    async with _consumer(settings, settings.names.deadletter) as (consumer, partitions):
+        home = [partitions[partition_for(instance_id, len(partitions))]]
+        return [
+            decode(record.value, DeadLetter)
             async for record in _to_the_end(consumer, home)
             if record.key == instance_id.encode()
         ]

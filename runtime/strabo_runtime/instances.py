@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
-from strabo_avro.records import InstanceState
+from strabo_avro.records import DeadLetter, InstanceState
 from strabo_runtime.engine import Instance, Machine, decode_instance
 from strabo_runtime.engine.errors import EngineError
 from strabo_runtime.errors import NotFound
 from strabo_runtime.expressions.types import Json
-from strabo_runtime.history import find_instance, live_instances
+from strabo_runtime.history import dead_letters_of, find_instance, live_instances
 from strabo_runtime.language import load
 from strabo_topics.definitions import read_definitions
 from strabo_topics.settings import KafkaSettings
@@ -39,6 +39,7 @@ class Found:
     error: str | None
     instance: Instance | None = None
     machine: Machine | None = None
+    dead_letters: tuple[DeadLetter, ...] = ()
 
 
 async def find_all(settings: KafkaSettings) -> list[Found]:
@@ -52,7 +53,7 @@ async def find_all(settings: KafkaSettings) -> list[Found]:
 
 
 async def find_one(settings: KafkaSettings, instance_id: str) -> Found:
-    """One instance with its machine.
+    """One instance with its machine and its dead letters.
 
     Raises:
         NotFound: the namespace has no such instance.
@@ -63,7 +64,8 @@ async def find_one(settings: KafkaSettings, instance_id: str) -> Found:
         raise NotFound(
             f"no instance {instance_id!r} in namespace {settings.namespace}; see: strabo instances list"
         )
-    return _found(state, await machine_of(settings, state.protocol, state.definition_hash))
+    found = _found(state, await machine_of(settings, state.protocol, state.definition_hash))
+    return replace(found, dead_letters=tuple(await dead_letters_of(settings, instance_id)))
 
 
 async def machine_of(settings: KafkaSettings, protocol: str, definition_hash: str) -> Machine | None:

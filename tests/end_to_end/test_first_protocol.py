@@ -102,6 +102,22 @@ def test_it_runs_as_the_page_says(folder: Path, environment: dict[str, str]) -> 
     assert json.loads(second.stdout)["state"] == "Inside"
 
 
+def test_what_the_agent_cannot_handle_is_shown_with_the_reason(
+    folder: Path, environment: dict[str, str]
+) -> None:
+    arguments = ["start", "Greeting", "Hello", "--as", "dave", "--payload", '{"name": ""}', "--id", "visit-3"]
+    assert run(folder, *arguments, environment=environment).returncode == 0
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        shown = run(folder, "instances", "show", "visit-3", environment=environment).stdout
+        if "a guest needs a name" in shown:
+            break
+    assert re.search(
+        r"dead .* by bob: .*Permanent: a guest needs a name \(strabo\.role\.Greeting\.Greeter, ", shown
+    )
+    assert "bob owes an answer" in shown
+
+
 def test_a_start_with_wait_and_a_repeated_start(folder: Path, environment: dict[str, str]) -> None:
     arguments = [
         "start",

@@ -80,7 +80,7 @@ def list_agents(
 
 
 def _health(agent: Agent, newest: int) -> str:
-    """As a worker judges it: by the newest heartbeat of any agent, so that an outage of Kafka makes nobody look dead."""
+    """As a worker judges it: by the newest heartbeat of any agent, since an outage of Kafka makes nobody look dead."""
     behind = newest - agent.heartbeat
     if behind > SILENT_AFTER_MS:
         return f"silent for {behind // 1000} s"

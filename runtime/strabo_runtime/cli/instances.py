@@ -148,6 +148,10 @@ def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
             yield f"  deadline  {moment_text(answer.deadline)}"
     for incident in instance.incidents if instance is not None else ():
         yield f"  incident  {moment_text(incident.at)} input {incident.input_id}: {incident.reason}"
+    for letter in found.dead_letters:
+        where = f"{letter.topic}, partition {letter.partition}, offset {letter.offset}"
+        reason = letter.reason.strip().splitlines()[-1] if letter.reason.strip() else letter.error_type
+        yield f"  dead      {moment_text(letter.at)} by {letter.by}: {reason} ({where})"
     if answer is not None:
         yield f"  likely    {answer.likely_cause}"
         yield f"  try       {answer.advice}"
@@ -177,6 +181,11 @@ def _details(found: Found, answer: Waiting | None) -> dict[str, Any]:
         "roles": {role: list(agents) for role, agents in instance.roles.items()} if instance else {},
         "variables": instance.variables.to_json() if instance else None,
         "incidents": list(instance.incidents) if instance else [],
+        "dead_letters": [
+            {"at": letter.at, "by": letter.by, "reason": letter.reason, "error_type": letter.error_type}
+            | {"topic": letter.topic, "partition": letter.partition, "offset": letter.offset}
+            for letter in found.dead_letters
+        ],
         "waits_for": list(answer.awaited) if answer else [],
         "deadline": answer.deadline if answer else None,
         "likely_cause": answer.likely_cause if answer else None,
