@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import Machine, MessageType, Role
 from strabo_runtime.engine.outputs import Rejection
 from strabo_runtime.expressions import EvaluationError, Expression, InstanceFacts, MessageFacts, Variables
+from strabo_runtime.expressions.suggestion import nearest
 from strabo_runtime.expressions.types import Json
 
 
@@ -324,6 +324,6 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _unknown(what: str, name: str, known: Iterable[str], protocol: str) -> str:
-    near = difflib.get_close_matches(name[:200], list(known), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    near = nearest(name[:200], known)
+    hint = f"; did you mean {near}?" if near else ""
     return f"{protocol} has no {what} {name[:200]!r}{hint}"

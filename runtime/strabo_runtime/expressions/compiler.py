@@ -6,6 +6,7 @@ null for optional variables), the values of enums, the fields named in text, and
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from strabo_runtime.expressions import functions, library, logic, macros, reading
@@ -177,6 +178,8 @@ class Compiler(Builder):
             case int():
                 return constant(value, INTEGER, written(node))
             case float():
+                if not math.isfinite(value):
+                    raise self.error(node, "this number is beyond the range of a double", "expression-value")
                 return constant(value, NUMBER, written(node))
             case str():
                 return constant(value, STRING, written(node))

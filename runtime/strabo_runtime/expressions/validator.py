@@ -68,8 +68,11 @@ class PayloadValidator:
                 return ()
             if is_deep(payload):
                 return (f"(payload): is nested more than {DEEPEST} levels deep",)
-            found = islice(self._validator.iter_errors(payload), _MOST_ERRORS + 1)
-            texts = [text for error in found for text in _texts(error, self._fields)]
+            found = self._validator.iter_errors(payload)
+            # One error of the library may name thousands of fields, and each is looked up among the known ones.
+            texts = list(
+                islice((text for error in found for text in _texts(error, self._fields)), _MOST_ERRORS + 1)
+            )
         except (ValueError, RecursionError):
             return ("(payload): holds what is not JSON",)
         if len(texts) > _MOST_ERRORS:

@@ -17,9 +17,10 @@ from strabo_runtime.engine.machine import (
     Transition,
     Trigger,
 )
+from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.language import walk
 from strabo_runtime.language.definition import ProtocolDefinition, SendSyntax
-from strabo_runtime.language.diagnostics import Diagnostic, Reporter, Span, did_you_mean
+from strabo_runtime.language.diagnostics import Diagnostic, Reporter, Span
 
 
 def check_structure(machine: Machine, definition: ProtocolDefinition) -> tuple[Diagnostic, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from strabo_runtime.engine.machine import (
     QUORUM_LOST,
@@ -20,6 +21,7 @@ from strabo_runtime.engine.machine import (
     Variable,
 )
 from strabo_runtime.expressions import Context, Environment, Expression, PayloadValidator
+from strabo_runtime.expressions.suggestion import nearest
 from strabo_runtime.expressions.types import BOOLEAN, INTEGER, OBJECT, STRING, Field, NamedTypes, Record, Type
 from strabo_runtime.language import walk
 from strabo_runtime.language.behaviour import BehaviourCompiler
@@ -31,13 +33,14 @@ from strabo_runtime.language.definition import (
     TriggerSyntax,
     TypeSyntax,
 )
-from strabo_runtime.language.diagnostics import Reporter, nearest
+from strabo_runtime.language.diagnostics import Reporter
 from strabo_runtime.language.errors import DefinitionError
 from strabo_runtime.language.nodes import ScalarNode
 from strabo_runtime.language.references import check_references
 from strabo_runtime.language.types import check_types, known_only
 from strabo_runtime.language.values import Values
 
+MAXIMUM_CANDIDATES: Final = 100_000
 _WORD = re.compile(r"\w+")
 QUORUM_LOST_PAYLOAD = Record((Field("role", STRING),))
 
@@ -161,6 +164,7 @@ class _Compilation:
             for entry in definition.result
             if (template := self._values.template(entry.value, Context())) is not None
         }
+        self._check_size(states, transitions)
         if not states or self._reporter.failed:
             return None
         return Machine(
@@ -185,6 +189,20 @@ class _Compilation:
             environment=self._environment,
             types=self._types,
         )
+
+    def _check_size(self, states: Mapping[str, State], transitions: Sequence[Transition]) -> None:
+        """Bounds the table of candidates: `*` in thousands of transitions of thousands of states is millions."""
+        candidates = sum(
+            (len(transition.sources) or len(states)) * (len(transition.triggers) or 1)
+            for transition in transitions
+        )
+        if candidates > MAXIMUM_CANDIDATES:
+            self._reporter.error(
+                "yaml-limit",
+                self._definition.transitions[0].span,
+                f"the transitions, each counted for every state and trigger that it names, are {candidates}",
+                expected=f"at most {MAXIMUM_CANDIDATES}",
+            )
 
     def _roles(self) -> list[Role]:
         roles: list[Role] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -75,20 +74,6 @@ class Reporter:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything noted, in the order of the file."""
         return tuple(sorted(self._found, key=lambda found: (found.span.line, found.span.column)))
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """The hint for a misspelt name, or None where no known name is near."""
-    near = nearest(name, known)
-    return None if near is None else f"did you mean `{near}`?"
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a misspelt one probably stands for."""
-    candidates = list(known)
-    folded = {candidate.casefold(): candidate for candidate in candidates}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    return folded[near[0]] if near else None
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from strabo_runtime.language.diagnostics import Span
 
 Style = Literal["plain", "single", "double", "literal", "folded"]
 
+_LINE_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
 _WHITE_ESCAPES = "tnvfr \tN_LP"
 """What follows a backslash that stands for white space."""
@@ -81,7 +83,8 @@ class ScalarNode:
         if self.style in ("single", "double"):
             at += 1
         elif self.style in ("literal", "folded"):
-            at = source.index("\n", at) + 1
+            header = _LINE_BREAK.search(source, at)
+            at = self.end if header is None else header.end()
         double = self.style == "double"
         places: list[int] = []
         for character in self.text:

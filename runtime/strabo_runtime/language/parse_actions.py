@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from strabo_runtime.engine.machine import Reach
+from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.language.definition import (
     ActionSyntax,
     AppendSyntax,
@@ -22,7 +23,7 @@ from strabo_runtime.language.definition import (
     TimerDefinition,
     TimerEffectSyntax,
 )
-from strabo_runtime.language.diagnostics import did_you_mean, one_of
+from strabo_runtime.language.diagnostics import one_of
 from strabo_runtime.language.nodes import Fragment, MappingNode, Node, ScalarNode
 from strabo_runtime.language.shape import LABEL, Fields, Shape
 
@@ -74,6 +75,14 @@ class ActionParser:
         if mapping is None:
             return None
         if len(mapping.entries) != 1:
+            beside = mapping.key("for_each")
+            if beside is not None:
+                self._reporter.error(
+                    "not-supported-yet",
+                    beside.span,
+                    f"`for_each` is not supported yet: {_LATER_FIELDS['for_each']}",
+                )
+                return None
             self._reporter.error(
                 "bad-combination",
                 mapping.span,
@@ -131,7 +140,14 @@ class ActionParser:
     def _fields(
         self, body: Node, action: str, allowed: tuple[str, ...], required: tuple[str, ...]
     ) -> Fields | None:
-        return self._shape.fields(body, f"`{action}`", allowed, required=required, unsupported=_LATER_FIELDS)
+        return self._shape.fields(
+            body,
+            f"`{action}`",
+            allowed,
+            required=required,
+            empty=("value", "payload"),
+            unsupported=_LATER_FIELDS,
+        )
 
     def _set_variable(self, body: Node) -> ActionSyntax | None:
         fields = self._fields(body, "set_variable", ("name", "value"), ("name",))
@@ -234,7 +250,7 @@ class ActionParser:
 
     def raised(self, node: Node, what: str) -> RaiseSyntax | None:
         """`{event: X, payload: {…}}`."""
-        fields = self._shape.fields(node, what, ("event", "payload"), required=("event",))
+        fields = self._shape.fields(node, what, ("event", "payload"), required=("event",), empty=("payload",))
         return None if fields is None else self.raise_(fields)
 
     def _cancel_timer(self, body: Node) -> ActionSyntax | None:

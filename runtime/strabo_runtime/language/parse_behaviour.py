@@ -62,6 +62,7 @@ class BehaviourParser:
             "a state",
             ("name", "description", "final", "timeout", "expects", "on_entry", "on_exit"),
             required=("name",),
+            empty=("expects", "on_entry", "on_exit"),
         )
         name = None if fields is None else self._shape.name(fields.get("name"), "the name of a state", LABEL)
         if fields is None or name is None:
@@ -172,6 +173,7 @@ class BehaviourParser:
             "a transition",
             ("from", "to", "trigger", "condition", "actions", "reenter", "description"),
             required=("from",),
+            empty=("actions",),
             unsupported={"compensation": "no step is compensated"},
         )
         if fields is None:
@@ -288,7 +290,9 @@ class BehaviourParser:
                     return FailSyntax(None)
                 case _:
                     return None
-        fields = self._shape.fields(node, "`on_violation`", ("event", "payload", "send", "fail"))
+        fields = self._shape.fields(
+            node, "`on_violation`", ("event", "payload", "send", "fail"), empty=("payload",)
+        )
         kind = None if fields is None else self.actions.exactly_one(fields, ("event", "send", "fail"))
         if fields is None or kind is None:
             return None

@@ -97,7 +97,9 @@ class DeclarationParser:
             "multiplicity",
             "open",
         )
-        fields = self._shape.fields(node, "a participant", allowed, required=("name",))
+        fields = self._shape.fields(
+            node, "a participant", allowed, required=("name",), empty=("capabilities",)
+        )
         name = None if fields is None else self._shape.name(fields.get("name"), "the name of a role")
         if fields is None or name is None:
             return None
@@ -229,6 +231,7 @@ class DeclarationParser:
             what,
             ("from", "to", "payload", "open", "unexpected", "sensitive", "description"),
             required=("from", "to"),
+            empty=("payload", "sensitive"),
             unsupported={"schema": "a payload is written as fields"},
         )
         if fields is None:
@@ -337,7 +340,11 @@ class DeclarationParser:
         if not isinstance(node, MappingNode):
             return VariableDefinition(name, read_type(node, what, self._reporter), None)
         fields = self._shape.fields(
-            node, f"the variable `{name.text}`", ("type", "initial", "description"), required=("type",)
+            node,
+            f"the variable `{name.text}`",
+            ("type", "initial", "description"),
+            required=("type",),
+            empty=("initial",),
         )
         if fields is None:
             return None

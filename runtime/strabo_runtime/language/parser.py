@@ -12,20 +12,9 @@ from strabo_runtime.language.parse_declarations import DeclarationParser
 from strabo_runtime.language.shape import PROTOCOL_NAME, VERSION, Shape
 
 REQUIRED_KEYS: Final = ("protocol", "version", "participants", "message_types", "states")
-KEYS: Final = (
-    *(
-        "protocol",
-        "version",
-        "description",
-        "participants",
-        "types",
-        "message_types",
-        "events",
-        "variables",
-        "labels",
-    ),
-    *("states", "transitions", "constraints", "deadline", "result", "unexpected", "limits"),
-)
+SECTIONS: Final = ("types", "events", "variables", "labels", "transitions", "constraints", "result", "limits")
+"""What may be left empty, being lists and mappings."""
+KEYS: Final = (*REQUIRED_KEYS, *SECTIONS, "description", "deadline", "unexpected")
 
 
 def parse(root: Node, *, source: str, filename: str, reporter: Reporter) -> ProtocolDefinition | None:
@@ -36,6 +25,7 @@ def parse(root: Node, *, source: str, filename: str, reporter: Reporter) -> Prot
         "the protocol",
         KEYS,
         required=REQUIRED_KEYS,
+        empty=SECTIONS,
         unsupported={"inputs": "give what the instance needs in its starting message"},
     )
     if fields is None:

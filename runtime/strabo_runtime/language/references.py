@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from strabo_runtime.engine.machine import BUILT_IN_EVENTS, QUORUM_LOST
 from strabo_runtime.expressions.resolution import is_optional, resolve
+from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.types import ANY, ListOf, NamedTypes, Record
 from strabo_runtime.language import walk
 from strabo_runtime.language.definition import (
@@ -21,7 +22,7 @@ from strabo_runtime.language.definition import (
     SetVariableSyntax,
     StartTimerSyntax,
 )
-from strabo_runtime.language.diagnostics import Reporter, did_you_mean, one_of
+from strabo_runtime.language.diagnostics import Reporter, one_of
 from strabo_runtime.language.types import field_at, known_only
 
 _LATER_EVENTS = {

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from strabo_runtime.expressions.suggestion import did_you_mean, nearest
 from strabo_runtime.language.definition import Name
-from strabo_runtime.language.diagnostics import Reporter, did_you_mean, nearest, one_of
+from strabo_runtime.language.diagnostics import Reporter, one_of
 from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -55,7 +56,7 @@ class Fields:
     def get(self, key: str) -> Node | None:
         """The value of a key; None where it is absent or null."""
         node = self.values.get(key)
-        return None if isinstance(node, ScalarNode) and node.value is None else node
+        return None if node is None or _is_null(node) else node
 
     def key(self, name: str) -> ScalarNode | None:
         """The key itself, to point at."""
@@ -92,9 +93,14 @@ class Shape:
         allowed: tuple[str, ...],
         *,
         required: tuple[str, ...] = (),
+        empty: tuple[str, ...] = (),
         unsupported: Mapping[str, str] | None = None,
     ) -> Fields | None:
-        """A mapping of known keys. Unknown, missing and not yet supported ones are reported; the rest is given."""
+        """A mapping of known keys. Unknown, missing and not yet supported ones are reported; the rest is given.
+
+        A key without a value counts as absent where that is the same as an empty list or text: for `description` and
+        those in `empty`. Elsewhere it is reported: a forgotten condition must not come to mean "always".
+        """
         mapping = self.mapping(node, what, f"a mapping with {one_of(allowed)}")
         if mapping is None:
             return None
@@ -115,9 +121,16 @@ class Shape:
                 )
             else:
                 values[key.text] = value
+                if _is_null(value) and key.text not in (*empty, *required, "description"):
+                    self.reporter.error(
+                        "wrong-type",
+                        key.span,
+                        f"`{key.text}` has no value",
+                        expected=f"a value, or no `{key.text}`",
+                    )
         for name in required:
             found = values.get(name)
-            if found is None or (isinstance(found, ScalarNode) and found.value is None):
+            if found is None or _is_null(found):
                 place = found if found is not None else mapping
                 self.reporter.error(
                     "missing-key", place.span, f"{what} needs `{name}`", expected=f"`{name}: …`"
@@ -263,6 +276,10 @@ class Shape:
             expected="each name once",
         )
         return False
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and node.value is None
 
 
 def _cut_off(key: ScalarNode, value: Node) -> str | None:

@@ -44,6 +44,7 @@ _STYLES: dict[str | None, Style] = {
 # ruamel would change to the rules of YAML 1.1, and stop at a version that it has not heard of.
 _DIRECTIVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+(?P<version>\S+)")
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PROPERTY = re.compile(r"\S+\s*")
 _STRING_TAG = "tag:yaml.org,2002:str"
 
@@ -107,6 +108,12 @@ def read(text: str, *, filename: str, reporter: Reporter) -> Node | None:
             hint="write it as an escape in double quotes",
         )
     return None
+
+
+def _decimal(text: str) -> int:
+    """A decimal number; of one far too large the first digits, for Python reads no number of thousands of digits."""
+    digits = text.lstrip("+-").lstrip("0")[:100] or "0"
+    return -int(digits) if text.startswith("-") else int(digits)
 
 
 def _code_point(character: object) -> str:
@@ -248,10 +255,19 @@ class _Composer:
         while start < end and self._origin.text[start] in "&!":
             properties = _PROPERTY.match(self._origin.text, start)
             start = properties.end() if properties is not None else end
-        value: str | int | float | bool | None = event.value
+        written = event.value
+        if (lone := _SURROGATE.search(written)) is not None:
+            written = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", written)
+            self._reporter.error(
+                "bad-value",
+                self._origin.span(start, end),
+                f"{_code_point(lone[0])} is half a character, and no text that is sent or stored can hold it",
+                expected="the character itself, or its whole code such as \\U0001F600",
+            )
+        value: str | int | float | bool | None = written
         if style == "plain" and tag not in (_STRING_TAG, "!"):
-            value = self._resolve(event.value, start, end)
-        return ScalarNode(value, event.value, style, self._origin, start, end)
+            value = self._resolve(written, start, end)
+        return ScalarNode(value, written, style, self._origin, start, end)
 
     def _resolve(self, text: str, start: int, end: int) -> str | int | float | bool | None:
         if _NULL.fullmatch(text):
@@ -259,7 +275,7 @@ class _Composer:
         if _BOOLEAN.fullmatch(text):
             return text[0] in "tT"
         if _INTEGER.fullmatch(text):
-            number = int(text, 0) if text[:2] in ("0o", "0x") else int(text[:100])
+            number = int(text, 0) if text[:2] in ("0o", "0x") else _decimal(text)
             if -(2**63) <= number < 2**63:
                 return number
             self._reporter.error(

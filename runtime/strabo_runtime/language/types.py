@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from strabo_runtime.expressions.resolution import resolve
+from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.types import (
     ANY,
     SCALARS,
@@ -22,7 +23,7 @@ from strabo_runtime.expressions.types import (
     Type,
 )
 from strabo_runtime.language.definition import Name, TypeSyntax
-from strabo_runtime.language.diagnostics import Reporter, did_you_mean
+from strabo_runtime.language.diagnostics import Reporter
 from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode
 from strabo_runtime.language.shape import IDENTIFIER, describe
 

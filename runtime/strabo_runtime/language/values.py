@@ -14,7 +14,7 @@ from strabo_runtime.expressions.types import STRING, Json, ListOf, Type
 from strabo_runtime.language.diagnostics import Reporter
 from strabo_runtime.language.nodes import Fragment, MappingNode, ScalarNode, Value, node_at
 
-_LATER_NAMES = ("child", "children")
+_LATER_NAMES = {"child": "child protocols", "children": "child protocols", "each": "`for_each`"}
 
 
 class Values:
@@ -78,7 +78,7 @@ class Values:
             word = place.text[found.offset : found.offset + found.length]
             if found.code == "unknown-name" and word in _LATER_NAMES:
                 self._reporter.error(
-                    "not-supported-yet", span, f"`{word}` is not supported yet: child protocols"
+                    "not-supported-yet", span, f"`{word}` is not supported yet: {_LATER_NAMES[word]}"
                 )
                 continue
             hint = found.hint

@@ -9,8 +9,9 @@ from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.rejection import RefusedBy
 from strabo_runtime.expressions import parse_duration
+from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.types import Json
-from strabo_runtime.language.diagnostics import Reporter, Span, did_you_mean, one_of
+from strabo_runtime.language.diagnostics import Reporter, Span, one_of
 from strabo_runtime.language.nodes import Node, SequenceNode
 from strabo_runtime.language.shape import Shape
 from strabo_runtime.language.source import read
@@ -67,6 +68,7 @@ class _Reader:
             "a scenario file",
             ("protocol", "description", "roles", "scenarios"),
             required=("protocol", "scenarios"),
+            empty=("roles",),
         )
         if fields is None:
             return ()
@@ -99,7 +101,11 @@ class _Reader:
 
     def _scenario(self, node: Node, roles: Mapping[str, Agents]) -> Scenario | None:
         fields = self._shape.fields(
-            node, "a scenario", ("name", "description", "roles", "steps"), required=("name", "steps")
+            node,
+            "a scenario",
+            ("name", "description", "roles", "steps"),
+            required=("name", "steps"),
+            empty=("roles",),
         )
         if fields is None:
             return None
@@ -145,7 +151,7 @@ class _Reader:
         return None
 
     def _send(self, node: Node) -> SendStep | None:
-        fields = self._shape.fields(node, "a send", _SEND_KEYS, required=("from", "send"))
+        fields = self._shape.fields(node, "a send", _SEND_KEYS, required=("from", "send"), empty=("payload",))
         if fields is None:
             return None
         sender = self._shape.text(fields.get("from"), "`from`")
@@ -177,6 +183,7 @@ class _Reader:
             inner,
             "`start`",
             ("message", "roles"),
+            empty=("roles",),
             unsupported={"inputs": "inputs are passed in a later version"},
         )
         if fields is None:

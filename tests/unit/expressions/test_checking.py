@@ -210,6 +210,7 @@ def place(error: ExpressionError, text: str) -> str:
         ("int('x')", "expression-value", "'x'", None, None),
         ("1u == 1u", "expression-type", "1", "an unsigned number is not a value of this language", None),
         ("b'abc'.size()", "expression-type", "b", "a bytes literal is not a value of this language", None),
+        ("[1e999]", "expression-value", "1", "this number is beyond the range of a double", None),
         ("{1: 2}", "expression-type", "1", "the keys of an object are texts", None),
         ("{count: 2}", "expression-type", "count", "the keys of an object are texts", None),
         ("message", "expression-type", "message", "`message` is not a value by itself", None),

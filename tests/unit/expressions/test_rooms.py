@@ -54,6 +54,11 @@ def test_a_near_name_is_found_whatever_its_case() -> None:
     assert did_you_mean("xyz", ["received_bids"]) is None
 
 
+@pytest.mark.parametrize("misspelt", ["state_417_opne", "sate_417_open", "State_417_Open", "state_417_ope"])
+def test_among_thousands_a_near_name_is_found_by_its_beginning_or_its_end(misspelt: str) -> None:
+    assert nearest(misspelt, [f"state_{number}_open" for number in range(5000)]) == "state_417_open"
+
+
 def test_mutually_recursive_types_are_checked_field_by_field() -> None:
     types = {
         "A": Record((Field("b", OptionalOf(Reference("B"))), Field("name", STRING))),

@@ -166,6 +166,12 @@ def test_a_payload_with_very_many_errors_names_only_the_first_ones() -> None:
     assert found[-1] == "(payload): there are further errors"
 
 
+def test_a_payload_with_very_many_unknown_fields_names_only_the_first_ones() -> None:
+    found = errors(**{f"field_{number}": 1 for number in range(50_000)})
+    assert len(found) == 51
+    assert found[-1] == "(payload): there are further errors"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: (

@@ -304,6 +304,13 @@ transitions:
     assert append.list_name == "texts"
 
 
+def test_a_table_of_millions_of_candidates_is_refused_before_it_is_made() -> None:
+    states = ", ".join(f"s{number}" for number in range(2000))
+    transitions = "  - {from: '*', trigger: {message: Ask}}\n" * 2000
+    loaded = load(f"{BASE}states: [{states}]\ntransitions:\n{transitions}", filename="p.yaml")
+    assert [error.code for error in loaded.diagnostics] == ["yaml-limit"]
+
+
 def test_a_definition_with_errors_is_not_compiled() -> None:
     loaded = load(BASE + STATES, filename="p.yaml")
     assert loaded.definition is not None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.language.codes import CODES, GROUPS
-from strabo_runtime.language.diagnostics import Diagnostic, Reporter, Span, did_you_mean, one_of, render
+from strabo_runtime.language.diagnostics import Diagnostic, Reporter, Span, one_of, render
 
 
 def diagnostic(line: int, column: int, length: int = 3) -> Diagnostic:

@@ -65,6 +65,8 @@ def place(node: ScalarNode, part: str) -> tuple[int, int, int]:
         ("text: &anchor one two", "two", (1, 19, 3)),
         ("text: ünï 😀 two", "two", (1, 13, 3)),
         ("other: 1\r\ntext: one two\r\n", "two", (2, 11, 3)),
+        ("text: >-\r\n  one\r\n  two\r\n", "two", (3, 3, 3)),
+        ("text: >-\r  one\r  two\r", "two", (3, 3, 3)),
     ],
 )
 def test_a_part_of_a_scalar_is_found_in_every_style(

@@ -37,6 +37,7 @@ def only_error(text: str) -> Diagnostic:
         ("off", "off"),
         ("12", 12),
         ("-3", -3),
+        (f"+{'0' * 150}7", 7),
         ("0o17", 15),
         ("017", 17),
         ("0x1F", 31),
@@ -136,3 +137,14 @@ def test_a_directive_for_another_version_of_yaml_is_refused(version: str) -> Non
 
 def test_a_directive_for_the_version_that_is_read_is_accepted() -> None:
     assert value("%YAML 1.2\n---\na: yes\n") == {"a": "yes"}
+
+
+@pytest.mark.parametrize("escaped", ["\\ud800", "a\\uDFFFb", "\\ud83d\\ude00"])
+def test_half_a_character_is_refused_for_no_record_could_hold_it(escaped: str) -> None:
+    error = only_error(f'a: 1\nb: "{escaped}"\n')
+    assert (error.code, error.span.line, error.span.column) == ("bad-value", 2, 4)
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 5000, "0x" + "f" * 5000, str(2**63)])
+def test_an_integer_beyond_64_bits_is_refused_however_long_it_is(digits: str) -> None:
+    assert only_error(f"a: {digits}").code == "bad-value"
