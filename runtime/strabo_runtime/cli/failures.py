@@ -22,6 +22,8 @@ _EXIT_CODES = {
     "strabo_agents.errors.AgentsError": USAGE,
     "strabo_broker.errors.BrokerError": USAGE,
     "strabo_runtime.errors.OperatorError": FINDING,
+    "strabo_runtime.journal.UnreadableStep": FINDING,
+    "strabo_runtime.engine.errors.EngineError": FINDING,
     "strabo_runtime.language.errors.LanguageError": USAGE,
     "strabo_runtime.simulator.errors.SimulatorError": USAGE,
     "strabo_runtime.worker.errors.WorkerError": USAGE,
