@@ -56,7 +56,7 @@ def _import(name: str) -> object:
         ) from error
     except AgentsError as error:
         raise LoadError(f"module {name} cannot be loaded: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise LoadError(
             f"module {name} cannot be loaded: {_where(error)}{type(error).__name__}: {error}"
         ) from error

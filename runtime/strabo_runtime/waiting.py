@@ -111,18 +111,16 @@ def _diagnosis(instance: Instance, awaited: tuple[Awaited, ...], now: int) -> tu
             f"{overdue[0].what} is due and has not fired",
             "see that a worker runs and reaches Kafka: strabo run worker",
         )
-    for item in awaited:
-        if item.agents:
-            cause = f"{', '.join(item.agents)} {_verb(item)} {item.what} yet"
-            return cause, _sending(instance, item) if _by_people(item) or not item.owed else _checking(item)
-    return "it waits for time to pass", "wait"
-
-
-def _verb(item: Awaited) -> str:
-    many = len(item.agents) > 1
-    if item.owed:
-        return f"{'owe' if many else 'owes'} an answer and {'have' if many else 'has'} not sent"
-    return f"{'have' if many else 'has'} not sent"
+    senders = [item for item in awaited if item.agents]
+    if not senders:
+        return "it waits for time to pass", "wait"
+    first = senders[0]
+    if first.owed:
+        many = len(first.agents) > 1
+        cause = f"{', '.join(first.agents)} {'owe' if many else 'owes'} {first.what}"
+    else:
+        cause = f"nobody has sent {' or '.join(item.what for item in senders)} yet"
+    return cause, _checking(first) if first.owed and not _by_people(first) else _sending(instance, first)
 
 
 def _by_people(item: Awaited) -> bool:

@@ -115,7 +115,7 @@ def test_what_the_agent_cannot_handle_is_shown_with_the_reason(
     assert re.search(
         r"dead .* by bob: .*Permanent: a guest needs a name \(strabo\.role\.Greeting\.Greeter, ", shown
     )
-    assert "bob owes an answer" in shown
+    assert "bob owes Welcome" in shown
 
 
 def test_a_start_with_wait_and_a_repeated_start(folder: Path, environment: dict[str, str]) -> None:

@@ -35,7 +35,7 @@ def test_silent_agents_are_named_with_the_time_their_debt_lapses() -> None:
     assert first.owed
     assert (first.since, first.due) == (T0, T0 + 30 * MINUTE)
     assert answer.deadline == T0 + 60 * MINUTE
-    assert "r1, r3" in answer.likely_cause
+    assert answer.likely_cause == "r1, r3 owe SubmitReview"
 
 
 def test_messages_that_would_move_it_name_who_may_send_them() -> None:
@@ -57,7 +57,7 @@ def test_what_a_person_owes_can_be_sent_with_the_line_that_is_shown() -> None:
     driver = review()
     driver.send("r1", "RequestArbitration", {"conflict_finding_id": "f", "reason": "r"})
     answer = waiting(driver.machine, driver.it, T0)
-    assert answer.likely_cause == "human:arbitrator has not sent MakeArbitration yet"
+    assert answer.likely_cause == "nobody has sent MakeArbitration or SubmitReview yet"
     assert answer.advice == "strabo send i1 MakeArbitration --as human:arbitrator --payload '{...}'"
 
 
