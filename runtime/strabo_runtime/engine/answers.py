@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from strabo_runtime.engine.changes import refused, with_incident
+from strabo_runtime.engine.changes import failed, refused
 from strabo_runtime.engine.completion import outcome_of
 from strabo_runtime.engine.execution import bounded_time
 from strabo_runtime.engine.identity import input_key, message_digest, reply_id, sender_key, start_digest
@@ -123,8 +123,11 @@ def ignore(instance: Instance, message: Message, known: Known) -> Step:
     )
 
 
-def fail(instance: Instance | None, given: Input, reason: str) -> Step:
-    """Undo the step: an incident on the instance, the input consumed, its sender told."""
+def fail(instance: Instance | None, given: Input, reason: str, *, incident: bool = True) -> Step:
+    """Undo the step: an incident on the instance, the input consumed, its sender told.
+
+    Without the `incident` the instance is as before, but for a timer that is taken out.
+    """
     reason = clipped(reason, _LONGEST_REASON)
     outputs: tuple[Output, ...] = ()
     if not isinstance(given, TimerDue):
@@ -132,12 +135,12 @@ def fail(instance: Instance | None, given: Input, reason: str) -> Step:
     if instance is None:
         return Step(given, "failed", None, None, outputs=outputs, error=reason)
     arrived = given.due if isinstance(given, TimerDue) else given.received_at
-    incident = Incident(given.id, bounded_time(given.now, arrived, instance.now), reason)
+    noted = Incident(given.id, bounded_time(given.now, arrived, instance.now), reason) if incident else None
     if isinstance(given, TimerDue):
         timers, pending = without(instance, given.key, given.due)
-        after, changes = with_incident(instance, incident, timers, pending)
+        after, changes = failed(instance, noted, timers, pending)
     else:
-        after, changes = with_incident(instance, incident)
+        after, changes = failed(instance, noted)
     return Step(given, "failed", instance, after, outputs=outputs, error=reason, changes=changes)
 
 

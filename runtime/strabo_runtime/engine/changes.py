@@ -77,12 +77,15 @@ def refused(before: Instance, seen: Seen) -> tuple[Instance, tuple[Change, ...]]
     return replace(before, seen=seen), (_remembered(seen),)
 
 
-def with_incident(
-    before: Instance, incident: Incident, timers: Any = None, pending: Any = None
+def failed(
+    before: Instance, incident: Incident | None, timers: Any = None, pending: Any = None
 ) -> tuple[Instance, tuple[Change, ...]]:
-    """The instance with an incident; where a timer failed, without what was due."""
-    changes: list[Change] = [("incidents+", [incident.input_id, incident.at, incident.reason])]
-    after = replace(before, incidents=(*before.incidents, incident)[-KEPT_INCIDENTS:])
+    """The instance with an incident, if there is one; where a timer failed, without what was due."""
+    changes: list[Change] = []
+    after = before
+    if incident is not None:
+        changes.append(("incidents+", [incident.input_id, incident.at, incident.reason]))
+        after = replace(before, incidents=(*before.incidents, incident)[-KEPT_INCIDENTS:])
     if timers is not None and timers != before.timers:
         after = replace(after, timers=timers)
         changes.append(("timers", encode_timers(timers)))

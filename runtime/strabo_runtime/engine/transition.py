@@ -54,9 +54,14 @@ def step(machine: Machine, instance: Instance | None, given: Input) -> Step:
         return fail(instance, given, f"an error in Strabo itself, please report it: {kind}: {error}")
 
 
-def fail_step(machine: Machine, instance: Instance | None, given: Input, error: str) -> Step:
-    """The step that an input gets when carrying it out is impossible, such as an output that no topic can hold."""
-    return fail(instance, given, error)
+def fail_step(
+    machine: Machine, instance: Instance | None, given: Input, error: str, *, incident: bool = True
+) -> Step:
+    """The step that an input gets when carrying it out is impossible, such as an output that no topic can hold.
+
+    Without the `incident` it makes the instance no larger.
+    """
+    return fail(instance, given, error, incident=incident)
 
 
 def _message(machine: Machine, instance: Instance | None, message: Message) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -280,8 +281,12 @@ class Runner:
         except UNSENDABLE as error:
             if machine is None:
                 raise
-            failed = fail_step(machine, done.before, done.input, f"the step cannot be sent: {error}")
-            return failed, self._records(failed, machine, instance_id, request)
+            reason = f"the step cannot be sent: {error}"
+        for incident in (True, False):
+            failed = fail_step(machine, done.before, done.input, reason, incident=incident)
+            with contextlib.suppress(TooLarge):
+                return failed, self._records(failed, machine, instance_id, request)
+        raise TooLarge(reason)
 
     def _records(
         self, done: Step, machine: Machine | None, instance_id: str, request: Request | None

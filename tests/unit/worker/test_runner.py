@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,10 @@ from hypothesis import strategies as st
 from strabo_avro.codec import decode, encode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import DeadLetter, Envelope
-from tests.unit.worker.kit import NOON, OTHER_TEXT, Bench, announcement, definition, envelope, start
+from strabo_runtime.expressions import Variables
+from strabo_runtime.worker.publishing import BATCH_OVERHEAD, TooLarge
+from strabo_topics.clients import MAX_RECORD_BYTES
+from tests.unit.worker.kit import MACHINE, NOON, OTHER_TEXT, Bench, announcement, definition, envelope, start
 from tests.unit.worker.memory_kafka import Stored
 
 BELL = 10_000
@@ -513,3 +518,30 @@ def test_a_header_without_a_value_is_no_header() -> None:
     bench.give(record)
 
     assert [one.verdict for one in bench.steps()] == ["taken"]
+
+
+def test_a_timer_whose_failure_has_no_room_in_the_state_either_comes_up_once() -> None:
+    bench = Bench()
+    bench.take(start("a"))
+    held = bench.runner.holdings.find("a")
+    assert held is not None
+    room = MAX_RECORD_BYTES - BATCH_OVERHEAD - len(bench.runner.holdings.stored("a")) - 100
+    for more in range(100):
+        variables = {"sum": 0, "bells": 9, "text": "x" * (room + more)}
+        full = replace(held.instance, variables=Variables.of(variables))
+        try:
+            bench.runner.holdings.check_size(full, MACHINE, grown=MAX_RECORD_BYTES)
+        except TooLarge:
+            break
+        bench.runner.holdings.put(full, MACHINE)
+    bench.clock.at += BELL + 2
+
+    bench.take(envelope("a", "Add", {"number": 0}, id="zero"), start("b"))
+
+    assert [one.verdict for one in bench.steps()] == ["taken", "failed", "failed", "taken"]
+    assert [(one.type, one.in_reply_to) for one in bench.told()] == [
+        ("Accepted", "a-Open"),
+        ("Failed", "zero"),
+        ("Accepted", "b-Open"),
+    ]
+    assert bench.runner.due() == bench.clock.at + BELL
