@@ -41,7 +41,7 @@ class InstanceHandle:
             InstanceFailed: it ended as a failure.
             NoAnswer: it did not end in time; it goes on, and may be asked for again.
         """
-        if self._outcome is None:
+        if self._outcome is None or (self._outcome.done() and _failed(self._outcome)):
             self._outcome = asyncio.ensure_future(self._find())
         done, _ = await asyncio.wait({self._outcome}, timeout=timeout)
         if not done:
@@ -262,6 +262,10 @@ class Client:
         if self._post is None:
             raise AgentsError("the client is not connected: use it in `async with Client(...) as client:`")
         return self._post
+
+
+def _failed(future: asyncio.Future[Outcome]) -> bool:
+    return future.cancelled() or future.exception() is not None
 
 
 def _now() -> int:

@@ -15,6 +15,7 @@ from strabo_agents.envelopes import Post
 from strabo_agents.errors import NoAnswer, SettingsError
 from strabo_agents.messages import Accepted, Outgoing
 from strabo_agents.replies import Replies
+from strabo_topics.clients import own_cancellations
 from strabo_topics.clients import producer as new_producer
 from strabo_topics.settings import KafkaSettings
 
@@ -67,7 +68,8 @@ class KafkaTransport:
         """See `Transport.ask`."""
         try:
             async with asyncio.timeout(self._timeout):
-                await self.replies.open()
+                with own_cancellations():
+                    await self.replies.open()
                 with self.replies.expecting_answer(message_id, sender) as answer:
                     await self.produce([record])
                     found = await answer
@@ -92,13 +94,14 @@ class KafkaTransport:
     async def _produce_once(self, records: Sequence[Outgoing]) -> None:
         producer = await self._current()
         try:
-            sent = [
-                await producer.send(
-                    record.topic, record.value, record.key, record.partition, headers=list(record.headers)
-                )
-                for record in records
-            ]
-            await asyncio.gather(*sent)
+            with own_cancellations():
+                sent = [
+                    await producer.send(
+                        record.topic, record.value, record.key, record.partition, headers=list(record.headers)
+                    )
+                    for record in records
+                ]
+                await asyncio.gather(*sent)
         except MessageSizeTooLargeError:
             raise
         except (KafkaError, OSError, AssertionError):
@@ -113,7 +116,8 @@ class KafkaTransport:
             if self._producer is None:
                 producer = new_producer(self._settings)
                 try:
-                    await producer.start()
+                    with own_cancellations():
+                        await producer.start()
                 except BaseException:
                     await _stop(producer)
                     raise

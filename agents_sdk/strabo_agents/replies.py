@@ -24,6 +24,7 @@ from strabo_avro.errors import Undecodable
 from strabo_avro.records import Envelope
 from strabo_topics.admin import partition_count
 from strabo_topics.clients import consumer as new_consumer
+from strabo_topics.clients import own_cancellations
 from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
 
@@ -31,6 +32,14 @@ POLL_MS = 500
 RETRY_PAUSE = 0.2
 
 _log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The answer to a message, and how many wait for it."""
+
+    answer: asyncio.Future[Accepted | Rejected]
+    askers: int = 0
 
 
 @dataclass(slots=True)
@@ -47,7 +56,7 @@ class Replies:
 
     def __init__(self, settings: KafkaSettings) -> None:
         self._settings = settings
-        self._answers: dict[str, asyncio.Future[Accepted | Rejected]] = {}
+        self._answers: dict[str, _Asked] = {}
         self._outcomes: dict[str, _Expected] = {}
         self._recipients: Counter[str] = Counter()
         self._consumer: AIOKafkaConsumer | None = None
@@ -76,14 +85,17 @@ class Replies:
     @contextlib.contextmanager
     def expecting_answer(self, message_id: str, sender: str) -> Iterator[asyncio.Future[Accepted | Rejected]]:
         """The answer to a message that `sender` is about to send."""
-        answer = self._answers.get(message_id)
-        if answer is None:
-            answer = self._answers[message_id] = asyncio.get_running_loop().create_future()
+        asked = self._answers.get(message_id)
+        if asked is None:
+            asked = self._answers[message_id] = _Asked(asyncio.get_running_loop().create_future())
+        asked.askers += 1
         self._recipients[sender] += 1
         try:
-            yield answer
+            yield asked.answer
         finally:
-            self._answers.pop(message_id, None)
+            asked.askers -= 1
+            if asked.askers == 0:
+                self._answers.pop(message_id, None)
             self._forget(sender)
 
     def expect_outcome(self, instance_id: str, starter: str) -> asyncio.Future[Outcome]:
@@ -120,21 +132,12 @@ class Replies:
 
     async def _read(self, consumer: AIOKafkaConsumer) -> None:
         while True:
-            try:
-                batch = await consumer.getmany(timeout_ms=POLL_MS)
-            except (KafkaError, OSError) as error:
-                _log.warning(
-                    "reading replies failed and is tried again", error=f"{type(error).__name__}: {error}"
-                )
-                await asyncio.sleep(RETRY_PAUSE)
-                continue
-            for records in batch.values():
-                for record in records:
-                    self._take(record)
+            for record in await _next(consumer):
+                self._take(record)
 
     def _take(self, record: ConsumerRecord) -> None:
         recipients = headers.read(record.headers).to
-        if recipients and not any(self._recipients[each] for each in recipients):
+        if record.value is None or (recipients and not any(self._recipients[each] for each in recipients)):
             return
         try:
             envelope = decode(record.value, Envelope)
@@ -142,15 +145,15 @@ class Replies:
                 self._take_answer(envelope)
             elif envelope.kind == "outcome":
                 self._take_outcome(envelope)
-        except (Undecodable, Permanent) as error:
+        except Exception as error:  # whatever is wrong with one record, the others have their readers
             _log.warning(
                 "a reply cannot be read", offset=record.offset, partition=record.partition, error=str(error)
             )
 
     def _take_answer(self, envelope: Envelope) -> None:
-        answer = self._answers.get(envelope.in_reply_to or "")
-        if answer is not None and not answer.done():
-            answer.set_result(read_answer(envelope))
+        asked = self._answers.get(envelope.in_reply_to or "")
+        if asked is not None and not asked.answer.done():
+            asked.answer.set_result(read_answer(envelope))
 
     def _take_outcome(self, envelope: Envelope) -> None:
         outcome = read_outcome(envelope)
@@ -176,14 +179,37 @@ async def find_outcome(settings: KafkaSettings, instance_id: str) -> Outcome:
         consumer.assign([partition])
         await consumer.seek_to_beginning(partition)
         while True:
-            for records in (await consumer.getmany(timeout_ms=POLL_MS)).values():
-                for record in records:
-                    if headers.read(record.headers).type == "Outcome":
-                        envelope = decode(record.value, Envelope)
-                        if envelope.instance_id == instance_id:
-                            return read_outcome(envelope)
+            for record in await _next(consumer):
+                outcome = _outcome_in(record, instance_id)
+                if outcome is not None:
+                    return outcome
     finally:
         await consumer.stop()
+
+
+def _outcome_in(record: ConsumerRecord, instance_id: str) -> Outcome | None:
+    if record.value is None or headers.read(record.headers).type != "Outcome":
+        return None
+    try:
+        envelope = decode(record.value, Envelope)
+        return read_outcome(envelope) if envelope.instance_id == instance_id else None
+    except (Undecodable, Permanent) as error:
+        _log.warning("an outcome cannot be read", offset=record.offset, error=str(error))
+        return None
+
+
+async def _next(consumer: AIOKafkaConsumer) -> Sequence[ConsumerRecord]:
+    """What has arrived; trouble with Kafka is waited out."""
+    while True:
+        try:
+            with own_cancellations():
+                batch = await consumer.getmany(timeout_ms=POLL_MS)
+            return [record for records in batch.values() for record in records]
+        except (KafkaError, OSError) as error:
+            _log.warning(
+                "reading replies failed and is tried again", error=f"{type(error).__name__}: {error}"
+            )
+            await asyncio.sleep(RETRY_PAUSE)
 
 
 async def _partitions(settings: KafkaSettings) -> Sequence[TopicPartition]:

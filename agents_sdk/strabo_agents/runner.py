@@ -23,7 +23,7 @@ from strabo_agents.delivery.keeper import LeaseKeeper
 from strabo_agents.delivery.processor import Processor, RetryPolicy
 from strabo_agents.delivery.routing import Routes
 from strabo_agents.envelopes import Post
-from strabo_agents.errors import StoreUnavailable
+from strabo_agents.errors import AgentsError, StoreUnavailable
 from strabo_agents.heartbeat import Heartbeat
 from strabo_agents.kafka import KafkaTransport
 from strabo_agents.settings import AgentSettings, checked_id
@@ -166,7 +166,7 @@ class Runner:
         ]
         stopping = asyncio.create_task(self._stop.wait())
         try:
-            await asyncio.wait({reading, stopping, *others}, return_when=asyncio.FIRST_COMPLETED)
+            ended, _ = await asyncio.wait({reading, stopping, *others}, return_when=asyncio.FIRST_COMPLETED)
             if self._stop.is_set():
                 # While the group is shared out anew a read does not return; it has nothing in hand then.
                 await asyncio.wait({reading}, timeout=STOP_PATIENCE)
@@ -178,6 +178,9 @@ class Runner:
         for result in results:
             if isinstance(result, Exception):
                 raise result
+        if not self._stop.is_set():
+            names = ", ".join(sorted(task.get_name() for task in ended))
+            raise AgentsError(f"agent {self._agent_id} has stopped by itself: {names} ended")
 
     async def _until_stopped(self, work: Coroutine[None, None, None]) -> None:
         task, stopping = asyncio.create_task(work), asyncio.create_task(self._stop.wait())

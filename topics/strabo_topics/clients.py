@@ -122,6 +122,22 @@ async def started(settings: KafkaSettings, client: ClientT) -> AsyncIterator[Cli
         await client.stop()
 
 
+@contextlib.contextmanager
+def own_cancellations() -> Iterator[None]:
+    """Only a cancellation of the running task gets out of the body.
+
+    aiokafka lets those of its own tasks out when a connection is lost; they become a `KafkaConnectionError`, which may
+    be met by trying again.
+    """
+    try:
+        yield
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise KafkaConnectionError("the client gave up") from error
+
+
 async def wait_for_broker(settings: KafkaSettings, timeout: float = 10.0) -> None:
     """Return once a broker answers; raises `BrokerUnreachable`, in one line, when none does within
     `timeout` seconds.

@@ -33,6 +33,7 @@ from strabo_avro import headers
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import Envelope
+from strabo_topics.clients import own_cancellations
 
 POLL_MS = 100
 RETRY_PAUSE = 0.2
@@ -105,7 +106,15 @@ class Intake:
         """Return once this replica has its partitions and every one of them has a committed position."""
         self._consumer.subscribe(topics=list(self._topics), listener=_Listener(self))
         await self._assigned.wait()
-        await self._place()
+        while True:
+            try:
+                with own_cancellations():
+                    await self._place()
+                return
+            except (KafkaError, OSError) as error:
+                # Another replica joins at this moment, or a broker goes: there will be an assignment yet.
+                _log.info("joining is tried again", error=f"{type(error).__name__}: {error}")
+                await asyncio.sleep(RETRY_PAUSE)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Read and hand on until `stop` is set.
@@ -115,12 +124,13 @@ class Intake:
         """
         while not stop.is_set() and not self._lanes.failure.done():
             try:
-                await self._place()
-                self._pause_or_resume()
-                batch = await self._consumer.getmany(timeout_ms=POLL_MS)
-                for partition, records in batch.items():
-                    self._take(partition, records)
-                await self._commit_when_due()
+                with own_cancellations():
+                    await self._place()
+                    self._pause_or_resume()
+                    batch = await self._consumer.getmany(timeout_ms=POLL_MS)
+                    for partition, records in batch.items():
+                        self._take(partition, records)
+                    await self._commit_when_due()
             except (OffsetOutOfRangeError, NoOffsetForPartitionError) as error:
                 lost = error.args[0] if isinstance(error.args[0], dict) else {error.args[0]: None}
                 self._placed.difference_update(lost)
@@ -136,10 +146,12 @@ class Intake:
         """Let running handlers end for `patience` seconds, commit what is done, and leave the group."""
         if not await self._lanes.close(patience):
             _log.warning("handlers were cancelled; their messages are handled again later", after_s=patience)
-        await self._commit()
         try:
+            # Without a broker both would go on trying for ever.
             async with asyncio.timeout(STOP_PATIENCE):
-                await self._consumer.stop()
+                with own_cancellations():
+                    await self._commit()
+                    await self._consumer.stop()
         except (KafkaError, OSError, TimeoutError) as error:
             _log.warning("the group was not left in order", error=repr(error))
 

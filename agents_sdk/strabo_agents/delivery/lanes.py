@@ -82,9 +82,20 @@ class Lanes(Generic[ItemT]):
                     finally:
                         self.pending -= 1
         except Exception as error:
-            self._closed = True
-            if not self.failure.done():
-                self.failure.set_result(error)
+            self._fail(error)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Nobody asked this lane to end: what waits in it must not be forgotten in silence.
+            ended = RuntimeError("work was cancelled by something that it awaited")
+            ended.__cause__ = error
+            self._fail(ended)
         finally:
             self.pending -= len(waiting)
             del self._lanes[lane]
+
+    def _fail(self, error: Exception) -> None:
+        self._closed = True
+        if not self.failure.done():
+            self.failure.set_result(error)

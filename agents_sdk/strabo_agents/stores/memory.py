@@ -48,9 +48,7 @@ class MemoryStore:
         """See `Store.finish`."""
         self._leases.check(lease)
         self._marks.pop(lease.message_id, None)
-        self._marks[lease.message_id] = _Mark(
-            lease.digest, tuple(outbox), self._clock(), sent=not outbox
-        )
+        self._marks[lease.message_id] = _Mark(lease.digest, tuple(outbox), self._clock(), sent=not outbox)
         self._leases.release(lease)
 
     async def mark_sent(self, message_id: str) -> None:

@@ -227,7 +227,13 @@ class _Writer(threading.Thread):
     def _failure(self, error: BaseException) -> BaseException:
         connection = self._connection
         if connection is not None and connection.in_transaction:
-            connection.rollback()
+            try:
+                connection.rollback()
+            except sqlite3.Error:
+                # The disk is gone: a new connection finds out what is there. This thread has to live for that.
+                self._connection = None
+                with contextlib.suppress(sqlite3.Error):
+                    connection.close()
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             return StoreInUse(
                 f"{self._path} is in use: another process runs this agent; with SQLite an agent has one replica, "

@@ -112,3 +112,16 @@ async def test_an_error_of_the_work_is_kept_and_nothing_begins_any_more() -> Non
     lanes.put("b", ("b", 0))
     await asyncio.sleep(0)
     assert done == []
+
+
+async def test_a_lane_that_is_cancelled_by_nobody_fails_aloud() -> None:
+    async def work(_item: tuple[str, int]) -> None:
+        raise asyncio.CancelledError
+
+    lanes = Lanes(work, concurrency=1)
+    lanes.put("a", ("a", 0))
+    lanes.put("a", ("a", 1))
+    while lanes.pending:
+        await asyncio.sleep(0)
+
+    assert isinstance(lanes.failure.result(), RuntimeError)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -106,7 +108,7 @@ async def test_a_lapsed_lease_goes_to_who_asks_next() -> None:
     with pytest.raises(LeaseLost):
         await store.finish(first, OUTBOX)
     await store.finish(second, [])
-    assert await store.claim("m1", DIGEST) == Handled((), sent=False)
+    assert await store.claim("m1", DIGEST) == Handled((), sent=True)
 
 
 async def test_a_renewed_lease_lasts() -> None:
@@ -209,3 +211,43 @@ async def test_many_messages_are_committed_in_groups(tmp_path: Path) -> None:
 
     assert await store.unsent() == []
     await store.close()
+
+
+async def test_a_message_that_nothing_was_sent_for_is_forgotten_too(store: Store) -> None:
+    await store.finish(await claimed(store), [])
+
+    assert await store.unsent() == []
+    assert await store.forget(-1.0) == 1
+
+
+async def test_a_store_whose_disk_fails_does_not_answer_and_then_does_again(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.sqlite")
+    await store.open()
+    assert store._writer is not None
+    inner = store._writer._connection
+    assert inner is not None
+    store._writer._connection = cast(sqlite3.Connection, _Failing(inner))
+
+    async with asyncio.timeout(5):
+        with pytest.raises(StoreUnavailable):
+            await store.handled("m1")
+        await store.finish(await claimed(store), OUTBOX)
+    await store.close()
+
+
+class _Failing:
+    """A connection over a disk that is gone."""
+
+    in_transaction = True
+
+    def __init__(self, inner: sqlite3.Connection) -> None:
+        self._inner = inner
+
+    def execute(self, _statement: str) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def rollback(self) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def close(self) -> None:
+        self._inner.close()
