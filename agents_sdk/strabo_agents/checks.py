@@ -1,9 +1,11 @@
-"""Whether the roles that an agent plays are published, with the nearest known name where one is not."""
+"""Whether the roles and messages of an agent are published, with the nearest known name where one is not."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+
+import orjson
 
 from strabo_agents.errors import AuthorError, UnknownRole
 from strabo_avro.records import Definition
@@ -23,6 +25,25 @@ def check_roles(plays: Sequence[tuple[str, str]], definitions: Iterable[Definiti
         if not definition.withdrawn:
             roles.setdefault(definition.name, set()).update(definition.roles)
     problems = [problem for protocol, role in plays if (problem := _problem(protocol, role, roles))]
+    if problems:
+        raise UnknownRole("; ".join(problems))
+
+
+def check_messages(handled: Iterable[tuple[str, str]], definitions: Iterable[Definition]) -> None:
+    """Raise where an agent handles a (protocol, message type) that no published definition has: it would never come.
+
+    Raises:
+        UnknownRole: one line for all that is unknown.
+    """
+    types: dict[str, set[str]] = {}
+    for definition in definitions:
+        if not definition.withdrawn:
+            types.setdefault(definition.name, set()).update(orjson.loads(definition.schemas))
+    problems = [
+        f"protocol {protocol} has no message type {name}: {_known(name, types[protocol])}"
+        for protocol, name in handled
+        if types.get(protocol) and name not in types[protocol]
+    ]
     if problems:
         raise UnknownRole("; ".join(problems))
 

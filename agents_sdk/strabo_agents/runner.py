@@ -14,7 +14,7 @@ import structlog
 from aiokafka import AIOKafkaConsumer
 
 from strabo_agents.agent import Agent
-from strabo_agents.checks import check_roles
+from strabo_agents.checks import check_messages, check_roles
 from strabo_agents.delivery.attempt import Surroundings
 from strabo_agents.delivery.breaker import Breaker
 from strabo_agents.delivery.crash_points import Checkpoint, pass_by
@@ -24,6 +24,7 @@ from strabo_agents.delivery.processor import Processor, RetryPolicy
 from strabo_agents.delivery.routing import Routes
 from strabo_agents.envelopes import Post
 from strabo_agents.errors import AgentsError, StoreUnavailable
+from strabo_agents.handlers import REJECTED
 from strabo_agents.heartbeat import Heartbeat
 from strabo_agents.kafka import KafkaTransport
 from strabo_agents.settings import AgentSettings, checked_id
@@ -74,7 +75,10 @@ class Runner:
             stack.push_async_callback(transport.close)
             post = await transport.open()
             plays = [(role.protocol, role.name) for role in self._agent.roles]
-            check_roles(plays, (await read_definitions(self._kafka)).values())
+            definitions = (await read_definitions(self._kafka)).values()
+            check_roles(plays, definitions)
+            handled = [(role.protocol, name) for role in self._agent.roles for name in role.handlers]
+            check_messages([each for each in handled if each[1] != REJECTED], definitions)
             store = open_store(self._settings, self._kafka.namespace, self._agent_id)
             await store.open()
             stack.push_async_callback(store.close)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from strabo_agents.checks import check_roles
+from strabo_agents.checks import check_messages, check_roles
 from strabo_agents.errors import AuthorError, UnknownRole
 from strabo_avro.records import Definition
 
 
-def definition(name: str, *roles: str, withdrawn: bool = False) -> Definition:
+def definition(name: str, *roles: str, withdrawn: bool = False, schemas: bytes = b"{}") -> Definition:
     return Definition(
-        name=name, version="1.0", hash="h", text="", published_at=0, roles=roles, withdrawn=withdrawn
+        name=name,
+        version="1.0",
+        hash="h",
+        text="",
+        published_at=0,
+        roles=roles,
+        withdrawn=withdrawn,
+        schemas=schemas,
     )
 
 
@@ -42,3 +49,13 @@ def test_nothing_published_says_how_to_publish() -> None:
 def test_an_agent_without_a_role_is_refused() -> None:
     with pytest.raises(AuthorError, match="plays no role"):
         check_roles([], [AUCTION])
+
+
+def test_a_message_type_that_no_version_has_is_refused_with_the_near_one() -> None:
+    published = [
+        definition("Auction", schemas=b'{"Call": {}}'),
+        definition("Auction", schemas=b'{"Bid": {}}'),
+    ]
+    check_messages([("Auction", "Call"), ("Auction", "Bid")], published)
+    with pytest.raises(UnknownRole, match=r"no message type Cal: known: Bid, Call; did you mean Call\?"):
+        check_messages([("Auction", "Cal")], published)
