@@ -94,7 +94,9 @@ def _fail(execution: Execution, action: Fail) -> None:
 
 
 def _log(execution: Execution, action: Log) -> None:
-    execution.logs += (execution.text(action.text),)
+    text = execution.text(action.text)
+    execution.write(len(text))
+    execution.logs += (text,)
 
 
 _PERFORM: dict[type, Callable[..., None]] = {

@@ -29,6 +29,9 @@ from strabo_runtime.expressions.types import Json
 LATEST_TIME = 253_402_300_799_999
 """The last millisecond that a timestamp can say: 9999-12-31T23:59:59.999Z."""
 
+MOST_WRITTEN = 16 * 1024 * 1024
+"""Bytes that one step may write in all, beside one whole state."""
+
 
 def bounded_time(*times: int) -> int:
     """The latest of these times, within what timestamps can say."""
@@ -84,6 +87,7 @@ class Execution:
         "variable_changes",
         "violations",
         "warnings",
+        "written",
     )
 
     def __init__(
@@ -109,6 +113,7 @@ class Execution:
         self.entered = False
         self.error: str | None = None
         self.steps_taken = 0
+        self.written = 0
         # Tuples, not lists: most steps leave most of these empty, and an empty tuple costs nothing.
         self.events: tuple[tuple[str, Json], ...] = ()
         self.delivered: tuple[Delivery, ...] = ()
@@ -175,15 +180,35 @@ class Execution:
 
     def set_variable(self, name: str, value: Json) -> None:
         """Give a variable a new value."""
+        size = self.keep(value)
         self.scope.set_variable(name, value)
         self.variable_changes += (("variables." + name, value),)
-        self.size_bound += stored_size(value) + 1
+        self.size_bound += size + 1
 
     def append(self, name: str, value: Json) -> None:
         """Append to a list variable."""
+        size = self.keep(value)
         self.scope.append(name, value)
         self.variable_changes += (("variables." + name + "+", value),)
-        self.size_bound += stored_size(value) + 3
+        self.size_bound += size + 3
+
+    def keep(self, value: Json) -> int:
+        """Count a value that the instance is to keep; its size. Raises StepError."""
+        size, limit = stored_size(value), self.machine.limits.state_bytes
+        if size > limit:
+            raise StepError(f"a value takes {size} bytes, and `limits.state_bytes` is {limit}")
+        self.write(size)
+        return size
+
+    def write(self, size: int) -> None:
+        """Count bytes that the step keeps, sends or logs. Raises StepError.
+
+        The instance is measured when the step has settled; by then a step that doubles a text again and again, or
+        sends thousands of large messages, would have filled the memory.
+        """
+        self.written += size
+        if self.written > MOST_WRITTEN + self.machine.limits.state_bytes:
+            raise StepError(f"the step writes more than {MOST_WRITTEN} bytes")
 
     def move(self, state: str, debts: tuple[Debt, ...]) -> None:
         """Stand in another state, with its debts."""
@@ -251,7 +276,8 @@ class Execution:
         in_reply_to: str | None = None,
         reminder_of: str | None = None,
     ) -> None:
-        """Send one record to agents of one role."""
+        """Send one record to agents of one role. Raises StepError."""
+        self.write(stored_size(payload))
         made = delivery_id(self.instance_id, self.revision, len(self.delivered))
         self.delivered += (
             Delivery(made, role, to, kind, payload, sender, sender_role, sent_at, in_reply_to, reminder_of),

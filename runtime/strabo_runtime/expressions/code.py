@@ -23,6 +23,9 @@ Origin: TypeAlias = (
 ITERATIONS = 10_000
 """How many iterations one evaluation may use in all."""
 
+CHARACTERS_AN_ITERATION = 256
+"""So many characters that a macro joins count as one more iteration."""
+
 
 class BudgetExceeded(Exception):
     """More than ITERATIONS. No EvaluationError, because `||` and `exists` pass over those."""

@@ -332,10 +332,13 @@ def _merge(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> Code:
     if not same:
         left, right = builder.decoded(left), builder.decoded(right)
     left_run, right_run = left.run, right.run
+    looped = builder.loops > 0
 
     def run(scope: Scope, frame: Frame) -> Any:
         one, two = left_run(scope, frame), right_run(scope, frame)
         if isinstance(one, dict) and isinstance(two, dict):
+            if looped:
+                use_iterations(frame, len(one) + len(two))
             return {**one, **two}
         raise operators.no_overload("merge", one, two)
 
@@ -358,10 +361,13 @@ def _without(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> Code
     type_, pure = (value.type, value.pure) if kept else (None, False)
     value = value if kept else builder.decoded(value)
     value_run, name_run = value.run, name.run
+    looped = builder.loops > 0
 
     def run(scope: Scope, frame: Frame) -> Any:
         held, dropped = value_run(scope, frame), name_run(scope, frame)
         if isinstance(held, dict):
+            if looped:
+                use_iterations(frame, len(held))
             return {key: item for key, item in held.items() if key != dropped}
         raise operators.no_overload("without", held)
 

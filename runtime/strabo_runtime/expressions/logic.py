@@ -9,7 +9,7 @@ from typing import Any
 
 from strabo_runtime.expressions import operators
 from strabo_runtime.expressions.building import Builder
-from strabo_runtime.expressions.code import Code, Frame, Run, needed, use_iterations
+from strabo_runtime.expressions.code import CHARACTERS_AN_ITERATION, Code, Frame, Run, needed, use_iterations
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
 from strabo_runtime.expressions.operators import Binary
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
@@ -58,7 +58,7 @@ _ARITHMETIC: Mapping[tuple[str, ScalarName, ScalarName], tuple[Binary, Type]] = 
     ("_-_", "number", "number"): (operator.sub, NUMBER),
     ("_*_", "number", "number"): (operator.mul, NUMBER),
     ("_/_", "number", "number"): (operators.divide_numbers, NUMBER),
-    ("_+_", "string", "string"): (operator.add, STRING),
+    ("_+_", "string", "string"): (operators.add_texts, STRING),
     ("_+_", "timestamp", "duration"): (operators.add_times, TIMESTAMP),
     ("_+_", "duration", "timestamp"): (operators.add_times, TIMESTAMP),
     ("_+_", "duration", "duration"): (operators.add_times, DURATION),
@@ -263,31 +263,35 @@ def _arithmetic(builder: Builder, function: str, codes: list[Code]) -> Code:
         known = _ARITHMETIC.get((function, kinds[0], kinds[1]))
         if known is not None:
             apply, type_ = known
-            return Code(_binary(apply, left.run, right.run), type_, text, pure=type_ in (INTEGER, STRING))
+            run = _binary(apply, left.run, right.run)
+            if type_ == STRING and builder.loops > 0:
+                run = _charged(run)
+            return Code(run, type_, text, pure=type_ in (INTEGER, STRING))
     if function == "_+_" and isinstance(left.type, ListOf) and isinstance(right.type, ListOf):
         (left, right), type_or_none = builder.unified([left, right])
-        return Code(
-            _concatenation(left.run, right.run, charged=builder.loops > 0),
-            type_or_none,
-            text,
-            pure=left.pure and right.pure,
-        )
+        run = _binary(operators.add_lists, left.run, right.run)
+        if builder.loops > 0:
+            run = _charged(run)
+        return Code(run, type_or_none, text, pure=left.pure and right.pure)
     left, right = builder.decoded(left), builder.decoded(right)
-    return Code(_binary(_UNKNOWN[function], left.run, right.run), None, text)
+    run = _binary(_UNKNOWN[function], left.run, right.run)
+    if function == "_+_" and builder.loops > 0:
+        run = _charged(run)
+    return Code(run, None, text)
 
 
-def _concatenation(left: Run, right: Run, *, charged: bool) -> Run:
-    """Inside a macro the result's length counts as iterations, so that a short expression cannot build a huge value."""
-
-    def run(scope: Scope, frame: Frame) -> Any:
-        return [*left(scope, frame), *right(scope, frame)]
+def _charged(run: Run) -> Run:
+    """Inside a macro what `+` joins counts as iterations, so that a short expression cannot build a huge value."""
 
     def charging(scope: Scope, frame: Frame) -> Any:
         result = run(scope, frame)
-        use_iterations(frame, len(result))
+        if type(result) is list:
+            use_iterations(frame, len(result))
+        elif type(result) is str:
+            use_iterations(frame, len(result) // CHARACTERS_AN_ITERATION)
         return result
 
-    return charging if charged else run
+    return charging
 
 
 def _negation(operand: Code) -> Code:

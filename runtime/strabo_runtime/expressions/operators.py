@@ -11,6 +11,10 @@ from strabo_runtime.expressions.schema import LARGEST_INTEGER, SMALLEST_INTEGER
 
 Binary: TypeAlias = Callable[[Any, Any], Any]
 
+MOST_CHARACTERS = 1024 * 1024
+MOST_ITEMS = 100_000
+"""What `+` and texts with expressions may make: more than any instance could keep."""
+
 
 def kind(value: Any) -> str:
     """The name of a value's type in the language, for errors and for choosing what an operator does."""
@@ -100,15 +104,36 @@ def subtract_times(left: Any, right: Any) -> Any:
         raise EvaluationError("the difference of these times is out of range") from None
 
 
+def add_texts(left: str, right: str) -> str:
+    """The texts joined; bounded, for each of a hundred steps in a row might double a text."""
+    check_length(len(left) + len(right))
+    return left + right
+
+
+def add_lists(left: Any, right: Any) -> list[Any]:
+    """The lists joined; bounded as texts are."""
+    if len(left) + len(right) > MOST_ITEMS:
+        raise EvaluationError(f"the list would have more than {MOST_ITEMS} items")
+    return [*left, *right]
+
+
+def check_length(characters: int) -> None:
+    """Raises EvaluationError for a text that is too long to be made."""
+    if characters > MOST_CHARACTERS:
+        raise EvaluationError(f"the text would have more than {MOST_CHARACTERS} characters")
+
+
 def add(left: Any, right: Any) -> Any:
     """`+` where the checker did not know the types."""
     match kind(left), kind(right):
         case "integer", "integer":
             return add_integers(left, right)
-        case ("number", "number") | ("string", "string"):
+        case "number", "number":
             return left + right
+        case "string", "string":
+            return add_texts(left, right)
         case "list", "list":
-            return [*left, *right]
+            return add_lists(left, right)
         case ("timestamp", "duration") | ("duration", "timestamp") | ("duration", "duration"):
             return add_times(left, right)
     raise no_overload("+", left, right)

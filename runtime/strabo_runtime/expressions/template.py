@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from strabo_runtime.expressions.depth import is_bounded, is_deep, too_deep
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError, ExpressionErrors, Path
+from strabo_runtime.expressions.operators import check_length
 from strabo_runtime.expressions.resolution import describe, is_optional, resolve, unwrapped
 from strabo_runtime.expressions.scanning import closing_brace
 from strabo_runtime.expressions.scope import Scope
@@ -214,7 +215,9 @@ class TemplateCompiler:
             raise ExpressionErrors([((), error) for error in errors])
 
         def render(scope: Scope) -> Json:
-            text = "".join([part(scope) for part in parts])
+            texts = [part(scope) for part in parts]
+            check_length(sum(map(len, texts)))
+            text = "".join(texts)
             if isinstance(expected, EnumOf) and text not in expected.values:
                 raise EvaluationError(f"{text!r} is not one of {', '.join(expected.values)}")
             return text

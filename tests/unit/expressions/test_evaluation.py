@@ -24,7 +24,9 @@ from strabo_runtime.expressions.types import (
     OBJECT,
     STRING,
     Field,
+    Json,
     ListOf,
+    MapOf,
     OptionalOf,
     Record,
 )
@@ -117,6 +119,11 @@ def test_a_failing_operation_says_what_failed_and_where(world: Any, text: str, s
         ("numbers.map(n, numbers + numbers).size() == 150", False),
         ("numbers.map(n, rows.exists(r, r.x == n)).size() == 150", False),
         ("numbers.map(n, sort_by(rows, 'x').size()).size() == 150", False),
+        ("numbers.map(n, text + 'x').size() == 150", True),
+        ("numbers.map(n, text + text + text).size() == 150", False),
+        ("numbers.map(n, [text].map(t, [t, t])[0][0] + text + text).size() == 150", False),
+        ("numbers.map(n, merge(names, names).size()).size() == 150", False),
+        ("numbers.map(n, without(names, 'x').size()).size() == 150", False),
     ],
 )
 def test_an_evaluation_has_ten_thousand_iterations_in_all(text: str, within: bool) -> None:
@@ -125,11 +132,18 @@ def test_an_evaluation_has_ten_thousand_iterations_in_all(text: str, within: boo
         types={},
         messages={},
         events={},
-        variables={"numbers": ListOf(NUMBER), "rows": ListOf(row)},
+        variables={"numbers": ListOf(NUMBER), "rows": ListOf(row), "text": STRING, "names": MapOf(NUMBER)},
         roles=[],
         starting=[],
     )
-    variables = Variables.of({"numbers": [float(n) for n in range(150)], "rows": [{"x": -1.0}] * 150})
+    variables = Variables.of(
+        {
+            "numbers": [float(n) for n in range(150)],
+            "rows": [{"x": -1.0}] * 150,
+            "text": "x" * 10_000,
+            "names": {str(n): 1.0 for n in range(100)},
+        }
+    )
     scope = environment.scope(
         variables, now=0, instance=InstanceFacts("i", "P", "1", "S", 0, 0, None), roles={}, pending={}
     )
@@ -139,6 +153,30 @@ def test_an_evaluation_has_ten_thousand_iterations_in_all(text: str, within: boo
         return
     with pytest.raises(EvaluationError, match="more than 10000 iterations in one evaluation"):
         expression.test(scope)
+
+
+@pytest.mark.parametrize(
+    "text", ["text + text", "loose.text + loose.text", "items + items", "loose.items + loose.items"]
+)
+def test_what_is_joined_is_bounded(text: str) -> None:
+    environment = Environment(
+        types={},
+        messages={},
+        events={},
+        variables={"text": STRING, "items": ListOf(NUMBER), "loose": OBJECT},
+        roles=[],
+        starting=[],
+    )
+    values: dict[str, Json] = {"text": "x" * 600_000, "items": [1.0] * 60_000}
+    scope = environment.scope(
+        Variables.of({**values, "loose": values}),
+        now=0,
+        instance=InstanceFacts("i", "P", "1", "S", 0, 0, None),
+        roles={},
+        pending={},
+    )
+    with pytest.raises(EvaluationError, match="would have more than"):
+        environment.expression(text, Context()).evaluate(scope)
 
 
 def test_the_budget_is_not_passed_over_by_a_side_that_decides() -> None:
