@@ -62,7 +62,7 @@ def _import(name: str) -> object:
         ) from error
 
 
-def _where(error: Exception) -> str:
+def _where(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return ""
     frames = traceback.extract_tb(error.__traceback__)

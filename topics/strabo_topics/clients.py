@@ -160,7 +160,7 @@ async def _probe(settings: KafkaSettings, timeout: float) -> str | None:
             async with asyncio.timeout(timeout):
                 _reader, writer = await asyncio.open_connection(host, port)
         except (OSError, TimeoutError) as error:
-            reason = _reason(error)
+            reason = reason_of(error)
             continue
         writer.close()
         with contextlib.suppress(OSError):
@@ -201,7 +201,7 @@ def _ssl_context(settings: KafkaSettings) -> ssl.SSLContext:
         context: ssl.SSLContext = create_ssl_context(cafile=settings.kafka_ssl_ca_file)
     except OSError as error:
         raise SettingsError(
-            [f"{PREFIX}KAFKA_SSL_CA_FILE={settings.kafka_ssl_ca_file}: it cannot be used: {_reason(error)}"]
+            [f"{PREFIX}KAFKA_SSL_CA_FILE={settings.kafka_ssl_ca_file}: it cannot be used: {reason_of(error)}"]
         ) from None
     return context
 
@@ -220,8 +220,8 @@ def _producer_options(settings: KafkaSettings) -> dict[str, Any]:
 
 def _translated(settings: KafkaSettings, error: Exception) -> TopicsError:
     if isinstance(error, KafkaError) and not isinstance(error, _NO_ANSWER):
-        return BrokerRefused(f"the broker at {settings.kafka_bootstrap_servers} says: {_reason(error)}")
-    return _unreachable(settings, _reason(error))
+        return BrokerRefused(f"the broker at {settings.kafka_bootstrap_servers} says: {reason_of(error)}")
+    return _unreachable(settings, reason_of(error))
 
 
 def _unreachable(settings: KafkaSettings, reason: str) -> BrokerUnreachable:
@@ -231,9 +231,12 @@ def _unreachable(settings: KafkaSettings, reason: str) -> BrokerUnreachable:
     )
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
+    """Why a call to Kafka failed, in words for a person; aiokafka's own show Python's insides."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
+    if isinstance(error, KafkaConnectionError) and "bootstrap" in str(error):
+        return "no connection"
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__

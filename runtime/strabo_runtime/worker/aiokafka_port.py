@@ -254,7 +254,7 @@ class _GroupIntake(ConsumerRebalanceListener):  # type: ignore[misc]
                 f"the position {offset} is no longer in the log: inputs were deleted before they were taken",
             ) from error
         except (KafkaError, OSError) as error:
-            raise KafkaFailed(f"reading {self._topic}: {_reason(error)}") from error
+            raise KafkaFailed(f"reading {self._topic}: {clients.reason_of(error)}") from error
         except asyncio.CancelledError as error:
             raise _own_or_failed(f"reading {self._topic}", error) from None
         return {key.partition: records for key, records in found.items()}
@@ -286,9 +286,9 @@ class _GroupIntake(ConsumerRebalanceListener):  # type: ignore[misc]
             async with asyncio.timeout(CALL_TIMEOUT_S):
                 await self._consumer.commit(offsets)
         except (CommitFailedError, IllegalStateError) as error:
-            raise NotAMember(f"committing group offsets: {_reason(error)}") from error
+            raise NotAMember(f"committing group offsets: {clients.reason_of(error)}") from error
         except (KafkaError, OSError, TimeoutError) as error:
-            raise KafkaFailed(f"committing group offsets: {_reason(error)}") from error
+            raise KafkaFailed(f"committing group offsets: {clients.reason_of(error)}") from error
 
     async def close(self) -> None:
         await _stopped(self._consumer)
@@ -312,7 +312,7 @@ async def _failing(action: str) -> AsyncIterator[None]:
         # aiokafka was called wrongly, and another attempt would be no better.
         raise
     except Exception as error:
-        raise KafkaFailed(f"{action}: {_reason(error)}") from error
+        raise KafkaFailed(f"{action}: {clients.reason_of(error)}") from error
     except asyncio.CancelledError as error:
         raise _own_or_failed(action, error) from None
 
@@ -338,10 +338,3 @@ def _in_background(client: AIOKafkaProducer | AIOKafkaConsumer) -> None:
     task = asyncio.create_task(_stopped(client))
     _background.add(task)
     task.add_done_callback(_background.discard)
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    name, text = type(error).__name__, str(error)
-    return text if name in text else f"{name}: {text}" if text else name
