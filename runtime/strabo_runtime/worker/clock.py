@@ -8,6 +8,7 @@ from collections import deque
 from strabo_runtime.worker.errors import ClockSkewed
 
 SAMPLES = 64
+SAMPLES_KEPT_MS = 120_000
 
 
 class Clock:
@@ -15,13 +16,14 @@ class Clock:
 
     A stamp was given before its acknowledgement arrived, so at that moment the broker's clock showed at least the
     stamp. The best of the latest samples is kept; that the estimate never runs ahead is what timers rely on. It
-    goes on by the monotonic clock, since this machine's own time may be set.
+    goes on by the monotonic clock, since this machine's own time may be set; and not for long, since the broker's may
+    be set too.
     """
 
     def __init__(self, tolerance: int) -> None:
         """`tolerance` is the greatest difference allowed between the two clocks, in milliseconds."""
         self._tolerance = tolerance
-        self._ahead: deque[int] = deque(maxlen=SAMPLES)
+        self._samples: deque[tuple[int, int]] = deque(maxlen=SAMPLES)
 
     def now(self) -> int:
         """This machine's time, in milliseconds since the epoch."""
@@ -33,7 +35,10 @@ class Clock:
 
     def broker_at_least(self) -> int | None:
         """A time that the broker's clock has reached; None before the first stamp."""
-        return self.ticks() + max(self._ahead) if self._ahead else None
+        samples, ticks = self._samples, self.ticks()
+        while len(samples) > 1 and samples[0][0] < ticks - SAMPLES_KEPT_MS:
+            samples.popleft()
+        return ticks + max(ahead for _taken_at, ahead in samples) if samples else None
 
     def observe(self, sent: int, stamped: int) -> None:
         """Learn from a stamp that has just arrived, for what was sent at `sent` of `now`. Raises `ClockSkewed`."""
@@ -47,4 +52,5 @@ class Clock:
                 f"broker's, more than the {self._tolerance / 1000:g} s allowed: set it right (an NTP service keeps it "
                 "so), then start the worker again"
             )
-        self._ahead.append(stamped - self.ticks())
+        ticks = self.ticks()
+        self._samples.append((ticks, stamped - ticks))

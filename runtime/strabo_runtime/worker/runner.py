@@ -61,14 +61,20 @@ class Runner:
         self.paused = False
         self.complete_until = NEVER
         self.queue: deque[Incoming] = deque()
+        self.queued_bytes = 0
         self.holdings = holdings
         self._around = surroundings
         self._names = surroundings.settings.names
-        self._found: dict[int, Binding | Rejection] = {}
+        self._found: dict[tuple[int, str], Binding | Rejection] = {}
         self._barrier: tuple[int, int] | None = None
         self._skipped = False
 
     # -- what waits ---------------------------------------------------------------------------------------------------
+
+    def receive(self, records: Sequence[Incoming]) -> None:
+        """Queue what was read."""
+        self.queue.extend(records)
+        self.queued_bytes += sum(len(record.value or b"") for record in records)
 
     def take(self, most: int) -> list[Request | Misfit]:
         """The next records from the queue, read. Raises `PartitionHalted` once the record at fault is the first."""
@@ -85,6 +91,7 @@ class Runner:
                         raise
                     break
             queue.popleft()
+            self.queued_bytes -= len(record.value or b"")
         return taken
 
     def lacks(self, requests: Sequence[Request | Misfit]) -> bool:
@@ -186,7 +193,7 @@ class Runner:
             found, answer = machine, Rejection("overloaded", text)
         else:
             # `lacks` asked already, unless it found that more had to be read first.
-            binding = self._found.pop(request.record.offset, None) or bind(
+            binding = self._found.pop((request.record.offset, machine.hash), None) or bind(
                 machine, request, now, self._around.directory
             )
             if not isinstance(binding, Rejection):
@@ -212,7 +219,7 @@ class Runner:
         binding = bind(machine, request, self._around.clock.now(), self._around.directory)
         if isinstance(binding, Binding) and binding.short:
             return True
-        self._found[request.record.offset] = binding
+        self._found[request.record.offset, machine.hash] = binding
         return False
 
     # -- timers -------------------------------------------------------------------------------------------------------

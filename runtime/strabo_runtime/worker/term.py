@@ -32,6 +32,7 @@ from strabo_runtime.worker.transaction import transact
 
 QUEUE_FULL = 2_000
 QUEUE_LOW = 400
+QUEUE_FULL_BYTES = 16 * 1024 * 1024
 REFRESH_S = 30.0
 CATCH_UP_S = 2.0
 RESTORES_BETWEEN_YIELDS = 200
@@ -102,8 +103,8 @@ class Term:
         for partition, records in found.items():
             runner = self.runners.get(partition)
             if runner is not None:
-                runner.queue.extend(records)
-                if len(runner.queue) >= QUEUE_FULL:
+                runner.receive(records)
+                if len(runner.queue) >= QUEUE_FULL or runner.queued_bytes >= QUEUE_FULL_BYTES:
                     runner.paused = True
                     self._intake.pause([partition])
         self._woken.set()
@@ -255,7 +256,11 @@ class Term:
                     break
                 # Stepping is computing: let heartbeats and acknowledgements through between partitions.
                 await asyncio.sleep(0)
-            if runner.paused and len(runner.queue) < QUEUE_LOW:
+            if (
+                runner.paused
+                and len(runner.queue) < QUEUE_LOW
+                and runner.queued_bytes < QUEUE_FULL_BYTES // 2
+            ):
                 runner.paused = False
                 self._intake.resume([runner.partition])
         return works

@@ -89,3 +89,24 @@ def test_a_slow_answer_is_no_difference_between_clocks() -> None:
     clock.observe(sent=1_000_000, stamped=1_000_001)
 
     assert clock.broker_at_least() == 1_000_001
+
+
+def test_a_broker_whose_clock_was_set_back_is_believed_after_a_while() -> None:
+    clock = Times()
+    clock.observe(clock.wall, clock.wall)
+
+    clock.pass_by(60_000)
+    clock.observe(clock.wall, clock.wall - 3_000)
+    before = clock.broker_at_least()
+    clock.pass_by(70_000)
+
+    assert (before, clock.broker_at_least()) == (1_060_000, clock.wall - 3_000)
+
+
+def test_the_newest_stamp_is_kept_however_old() -> None:
+    clock = Times()
+    clock.observe(clock.wall, clock.wall)
+
+    clock.pass_by(10_000_000)
+
+    assert clock.broker_at_least() == clock.wall

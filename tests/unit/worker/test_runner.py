@@ -11,11 +11,21 @@ from hypothesis import strategies as st
 
 from strabo_avro.codec import decode, encode
 from strabo_avro.errors import Undecodable
-from strabo_avro.records import DeadLetter, Envelope
+from strabo_avro.records import DeadLetter, Envelope, StepRecord
 from strabo_runtime.expressions import Variables
 from strabo_runtime.worker.publishing import BATCH_OVERHEAD, TooLarge
 from strabo_topics.clients import MAX_RECORD_BYTES
-from tests.unit.worker.kit import MACHINE, NOON, OTHER_TEXT, Bench, announcement, definition, envelope, start
+from tests.unit.worker.kit import (
+    MACHINE,
+    NOON,
+    OTHER_TEXT,
+    PROTOCOL,
+    Bench,
+    announcement,
+    definition,
+    envelope,
+    start,
+)
 from tests.unit.worker.memory_kafka import Stored
 
 BELL = 10_000
@@ -545,3 +555,19 @@ def test_a_timer_whose_failure_has_no_room_in_the_state_either_comes_up_once() -
         ("Accepted", "b-Open"),
     ]
     assert bench.runner.due() == bench.clock.at + BELL
+
+
+def test_agents_that_were_found_for_one_text_are_not_bound_for_another() -> None:
+    bench = Bench()
+    bench.runner.queue.append(bench.record(start("a")))
+    taken = bench.runner.take(10)
+    assert not bench.runner.lacks(taken)
+    newer = PROTOCOL.replace('"1.0"', '"2.0"').replace("capabilities: [watch]", "capabilities: [see]")
+    bench.catalogue.apply(definition(newer, published_at=1))
+    bench.directory.apply(announcement("w2", capabilities=["see"]))
+
+    work = bench.runner.work(taken)
+
+    assert work is not None
+    (step,) = (decode(record.value or b"", StepRecord) for record in work.records["ns.events", 0])
+    assert (step.version, orjson.loads(step.facts)) == ("2.0", {"bound": {"Watcher": ["w2"]}})

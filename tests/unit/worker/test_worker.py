@@ -11,9 +11,10 @@ import pytest
 
 from strabo_avro.codec import decode, encode
 from strabo_avro.records import OWNER_PREFIX, Envelope, Position, StepRecord
-from strabo_runtime.worker import Worker, WorkerSettings
+from strabo_runtime.worker import Worker, WorkerSettings, term
 from strabo_runtime.worker.errors import ClockSkewed, TopicsUnfit, WorkerError
-from strabo_runtime.worker.kafka import Outgoing
+from strabo_runtime.worker.kafka import Incoming, Outgoing
+from strabo_runtime.worker.runner import Runner
 from tests.unit.worker.kit import NAMES, PARTITIONS, announcement, definition, envelope, home, start
 from tests.unit.worker.memory_kafka import MemoryIntake, MemoryKafka, MemoryProducer, Stored
 
@@ -341,3 +342,30 @@ async def test_a_partition_whose_position_went_back_is_halted_and_the_others_go_
     async with working(broker) as intake:
         await until(lambda: len(steps(broker)) == 1)
         assert halted in intake.paused
+
+
+async def test_large_messages_are_left_in_the_log_until_the_ones_before_are_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(term, "QUEUE_FULL_BYTES", 1_000)
+    broker = kafka()
+    most = 0
+    receive = Runner.receive
+
+    def watched(runner: Runner, records: Sequence[Incoming]) -> None:
+        nonlocal most
+        receive(runner, records)
+        most = max(most, runner.queued_bytes)
+
+    monkeypatch.setattr(Runner, "receive", watched)
+    async with working(broker) as intake:
+        send(broker, start("a"))
+        await until(lambda: len(steps(broker)) == 1)
+        for number in range(20):
+            send(broker, envelope("a", "Add", {"number": 1, "text": "x" * 900}, id=f"number {number}"))
+            await asyncio.sleep(0)
+        await until(lambda: len(steps(broker)) == 21)
+        await until(lambda: home("a") not in intake.paused)
+
+    assert most > 1_000
+    assert [offset for _instance, offset, _verdict in steps(broker)] == list(range(21))
