@@ -194,6 +194,10 @@ class Broker:
             except StorageFailed as failure:
                 self.fail(failure)
                 return
+            except (
+                Exception
+            ):  # a fault of ours in one group must not keep what is due from all others for ever
+                log.exception("looking for what is due failed")
             idle_since = loop.time() - self.settings.connection_idle_ms / 1000
             for connection in [each for each in self.connections if each.is_idle(idle_since)]:
                 connection.close()

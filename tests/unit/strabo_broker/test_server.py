@@ -219,6 +219,27 @@ async def test_a_transaction_past_its_time_is_aborted_without_anyone_asking(clie
     ).error_code == ErrorCode.PRODUCER_FENCED
 
 
+async def test_a_fault_in_one_look_for_what_is_due_does_not_end_those_that_follow(
+    own_broker: Broker, client: WireClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_once() -> None:
+        monkeypatch.undo()
+        raise KeyError("a fault")
+
+    monkeypatch.setattr(own_broker._groups, "tick", fail_once)
+    await create_topic(client, "t")
+    given = await client.ask(transactions.InitProducerIdRequest("x", 50))
+    who = ("x", given.producer_id, given.producer_epoch)
+    topic = transactions.AddPartitionsToTxnTopic("t", (0,))
+    await client.ask(transactions.AddPartitionsToTxnRequest(*who, (topic,)))
+    sent = batch(producer_id=who[1], epoch=who[2], sequence=0, transactional=True)
+    await client.ask(produce("t", sent))
+
+    answer = await client.ask(fetch("t", 1, isolation=1))
+
+    assert answer.topics[0].partitions[0].last_stable_offset == 2
+
+
 async def test_an_unacknowledged_produce_that_fails_ends_the_connection(client: WireClient) -> None:
     from tests.unit.strabo_broker.wire_client import frame_of
 
