@@ -28,7 +28,7 @@ from strabo_runtime.engine.machine import (
     TimerSpec,
     Warn,
 )
-from strabo_runtime.expressions import Context, Template
+from strabo_runtime.expressions import Context, Template, parse_duration
 from strabo_runtime.expressions.resolution import is_optional, resolve
 from strabo_runtime.expressions.types import (
     BOOLEAN,
@@ -127,6 +127,13 @@ class BehaviourCompiler:
         reminder = None
         if expectation.remind is not None:
             every = self._values.template(expectation.remind.every, _NOTHING, DURATION)
+            if every is not None and every.constant and parse_duration(str(every.source)) <= 0:
+                self._reporter.error(
+                    "expression-value",
+                    expectation.remind.every.span,
+                    "a reminder needs time before it",
+                    expected="a duration longer than nothing, such as PT10M",
+                )
             reminder = None if every is None else Reminder(every, expectation.remind.times)
         if role is None:
             return None

@@ -64,9 +64,10 @@ class BehaviourParser:
             required=("name",),
             empty=("expects", "on_entry", "on_exit"),
         )
-        name = None if fields is None else self._shape.name(fields.get("name"), "the name of a state", LABEL)
-        if fields is None or name is None:
+        if fields is None:
             return None
+        # What has no name is read all the same, so that its other errors are told in one go.
+        name = self._shape.name(fields.get("name"), "the name of a state", LABEL)
         final = self._shape.choice(fields.get("final"), "`final`", _FINAL)
         if fields.get("final") is not None:
             for key in ("timeout", "expects", "on_exit"):
@@ -75,14 +76,15 @@ class BehaviourParser:
                     self._reporter.error(
                         "final-state",
                         place.span,
-                        f"the final state `{name.text}` has `{key}`, and nothing happens after it",
+                        f"the final state{'' if name is None else f' `{name.text}`'} has `{key}`, and nothing"
+                        " happens after it",
                         expected="no `timeout`, `expects` or `on_exit` in a final state",
                     )
         expectations = (
             self._expectation(item) for item in self._shape.items(fields.get("expects"), "`expects`")
         )
-        return StateDefinition(
-            name,
+        state = StateDefinition(
+            name or Name("", fields.node.span),
             self._shape.text(fields.get("description"), "`description`") or "",
             final,
             self.actions.timer(fields.get("timeout"), "`timeout`"),
@@ -90,6 +92,7 @@ class BehaviourParser:
             self.actions.actions(fields.get("on_entry"), "`on_entry`"),
             self.actions.actions(fields.get("on_exit"), "`on_exit`"),
         )
+        return None if name is None else state
 
     def _expectation(self, node: Node) -> ExpectationDefinition | None:
         fields = self._shape.fields(
@@ -103,16 +106,17 @@ class BehaviourParser:
         messages = self._shape.references(fields.get("message"), "`message`")
         sender = fields.get("from")
         text = self._shape.text(sender, "`from`")
+        on_timeout = self._debt_effect(fields)
+        reminder = self._reminder(fields)
         if sender is None or text is None or not messages:
             return None
         listed = text.lstrip().startswith("$")
-        on_timeout = self._debt_effect(fields)
         return ExpectationDefinition(
             messages,
             None if listed else Name(text, sender.span),
             sender if listed else None,
             fields.get("within"),
-            self._reminder(fields),
+            reminder,
             on_timeout,
             fields.node.span,
         )

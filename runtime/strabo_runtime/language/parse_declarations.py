@@ -100,9 +100,10 @@ class DeclarationParser:
         fields = self._shape.fields(
             node, "a participant", allowed, required=("name",), empty=("capabilities",)
         )
-        name = None if fields is None else self._shape.name(fields.get("name"), "the name of a role")
-        if fields is None or name is None:
+        if fields is None:
             return None
+        # What has no name is read all the same, so that its other errors are told in one go.
+        name = self._shape.name(fields.get("name"), "the name of a role")
         played_by = self._shape.choice(fields.get("played_by"), "`played_by`", _PLAYED_BY) or "agent"
         capabilities = tuple(
             text
@@ -120,6 +121,8 @@ class DeclarationParser:
             self._refuse_directory_keys(fields, played_by)
         count, minimum, maximum = self._bounds(fields)
         description = self._shape.text(fields.get("description"), "`description`") or ""
+        if name is None:
+            return None
         return RoleDefinition(name, description, played_by, count, minimum, maximum, capabilities)
 
     def _refuse_directory_keys(self, fields: Fields, played_by: PlayedBy) -> None:

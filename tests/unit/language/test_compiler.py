@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,17 @@ def compiled(text: str) -> Machine:
     assert [render(told, text) for told in loaded.diagnostics] == []
     assert loaded.machine is not None
     return loaded.machine
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("task_auction", "a0bf909e4e739170e4117a95acee022340c3440d7772098efcd38118267c2572"),
+        ("code_review", "2aa05c91dfb73e78dbf83094b9a5e1bd2674f94cb748b47e5ed32598b6935463"),
+    ],
+)
+def test_the_acceptance_protocols_ship_as_they_were_published(name: str, digest: str) -> None:
+    assert sha256((SHIPPED / f"{name}.yaml").read_bytes()).hexdigest() == digest
 
 
 @pytest.mark.parametrize("name", ["task_auction", "code_review"])

@@ -74,6 +74,14 @@ def test_all_errors_are_reported_in_one_go_with_their_lines(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.parametrize("key", ["rejected", "received", "pending", "timers", "variables", "result", "state"])
+def test_an_expectation_without_a_value_is_an_error_for_nothing_would_be_expected(
+    tmp_path: Path, key: str
+) -> None:
+    steps = GOOD.replace("state: out", f"status: success, {key}: ")
+    assert codes(write(tmp_path, steps)) == [("wrong-type", 9)]
+
+
 def test_a_misspelt_name_gets_a_hint_and_its_place(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace("state: out", "state: ouut"))
     shown = render_report(run_file(path))
