@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from strabo_runtime.expressions.types import Json
+from strabo_runtime.frozen import quick_init
 
 Agents: TypeAlias = tuple[str, ...]
 """Agent ids, in binding order."""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Message:
     """A message that somebody sent to the instance. Times are milliseconds since the epoch, UTC.

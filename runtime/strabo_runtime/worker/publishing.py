@@ -13,6 +13,7 @@ from strabo_avro.records import DeadLetter, Envelope, StepRecord, free_text
 from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.outputs import Delivery, Outcome, Output, Reply
+from strabo_runtime.frozen import quick_init
 from strabo_runtime.worker.kafka import Incoming, Outgoing
 from strabo_topics import telemetry
 from strabo_topics.clients import MAX_RECORD_BYTES
@@ -31,6 +32,7 @@ class TooLarge(Exception):
     """An output that its topic would not take."""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a step belongs: its instance's protocol, and the input's place in the trace."""

@@ -14,6 +14,7 @@ from strabo_avro.errors import Undecodable, UnknownSchema
 from strabo_avro.records import Envelope
 from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.expressions.types import Json
+from strabo_runtime.frozen import quick_init
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.kafka import Incoming
 from strabo_runtime.worker.publishing import MAX_MESSAGE_BYTES
@@ -26,6 +27,7 @@ MAX_NAME_LENGTH = 1_000
 MAX_DEPTH = 100
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Request:
     """A start or a message for an instance."""
