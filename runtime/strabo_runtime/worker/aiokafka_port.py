@@ -289,6 +289,8 @@ class _GroupIntake(ConsumerRebalanceListener):  # type: ignore[misc]
             raise NotAMember(f"committing group offsets: {clients.reason_of(error)}") from error
         except (KafkaError, OSError, TimeoutError) as error:
             raise KafkaFailed(f"committing group offsets: {clients.reason_of(error)}") from error
+        except asyncio.CancelledError as error:
+            raise _own_or_failed("committing group offsets", error) from None
 
     async def close(self) -> None:
         await _stopped(self._consumer)
