@@ -153,7 +153,6 @@ class Client:
             user=user,
         )
         replies = self._transport.replies
-        await replies.open()
         outcome = replies.expect_outcome(instance_id, self.agent_id)
         try:
             await self._transport.ask(sent.record, message_id=sent.id, sender=self.agent_id)
