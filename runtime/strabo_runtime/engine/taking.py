@@ -63,10 +63,11 @@ def _unexpected(machine: Machine, state: str, kind: str) -> Rejection:
     takes = sorted(
         key for source, key in machine.table if source == state and key and not key.startswith("!")
     )
+    listed = ", ".join(takes) if takes else "no messages"
     if kind in takes:
         return Rejection(
             "unexpected",
-            f"no transition of state {state} takes this {kind}: its condition, or its sender's role, does not fit",
+            f"no transition of state {state} takes this {kind}: its condition, or its sender's role, does not fit;"
+            f" the state takes {listed}",
         )
-    listed = ", ".join(takes) if takes else "no messages"
     return Rejection("unexpected", f"state {state} does not take {kind}; it takes {listed}")

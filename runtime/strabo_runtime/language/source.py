@@ -44,6 +44,7 @@ _STYLES: dict[str | None, Style] = {
 # ruamel would change to the rules of YAML 1.1, and stop at a version that it has not heard of.
 _DIRECTIVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML[ \t]+(?P<version>\S+)")
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")}
+_BEYOND_UNICODE = re.compile(r"\\U(?!0010|000)[0-9A-Fa-f]{8}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROPERTY = re.compile(r"\S+\s*")
 _STRING_TAG = "tag:yaml.org,2002:str"
@@ -106,6 +107,16 @@ def read(text: str, *, filename: str, reporter: Reporter) -> Node | None:
             origin.span(error.position, error.position + 1),
             f"the character {_code_point(error.character)} is not allowed in YAML",
             hint="write it as an escape in double quotes",
+        )
+    except (ValueError, OverflowError):
+        # ruamel lets Python's own errors through, for an escape beyond Unicode and for a number of thousands of digits.
+        escape = _BEYOND_UNICODE.search(text)
+        start_at, end_at = (0, 1) if escape is None else escape.span()
+        reporter.error(
+            "yaml-syntax",
+            origin.span(start_at, end_at),
+            "a number here is too large for YAML to mean anything by it",
+            hint="an escape goes up to \\U0010FFFF",
         )
     return None
 

@@ -365,6 +365,20 @@ transitions:
     assert driver.instance is None
 
 
+def test_4_a_refusal_names_the_state_and_what_it_takes_though_the_type_is_among_them() -> None:
+    driver = driver_with("""
+states: [idle, busy]
+transitions:
+  - {from: idle, to: busy, trigger: {message: Go}}
+  - {from: busy, trigger: [{message: Ping, from: Boss}, {message: Done}]}
+""")
+    driver.start()
+    rejection = refusal(driver.send("w1", "Ping"))
+    assert rejection.by == "unexpected"
+    assert "state busy" in rejection.text
+    assert "takes Done, Ping" in rejection.text
+
+
 def test_4_a_start_counts_as_one_step() -> None:
     driver = driver_with("""
 variables: {steps: {type: integer, initial: "${ instance.steps }"}}

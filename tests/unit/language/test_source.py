@@ -128,6 +128,16 @@ def test_what_is_no_yaml_is_one_error_with_a_place(text: str) -> None:
     assert error.span.line <= text.count("\n") + 1
 
 
+@pytest.mark.parametrize("escape", ["\\UFFFFFFFF", "\\U00110000"])
+def test_an_escape_beyond_unicode_is_told_at_its_place(escape: str) -> None:
+    error = only_error(f'a: 1\nb: "x{escape}"\n')
+    assert (error.code, error.span.line, error.span.column) == ("yaml-syntax", 2, 6)
+
+
+def test_a_directive_with_a_number_of_thousands_of_digits_is_an_error() -> None:
+    assert only_error(f"a: 1\n...\n%YAML 1.{'9' * 5000}\n---\nb: 1\n").code == "yaml-syntax"
+
+
 @pytest.mark.parametrize("version", ["1.1", "1.3", "2.0", "x"])
 def test_a_directive_for_another_version_of_yaml_is_refused(version: str) -> None:
     error = only_error(f"# a comment\n\n%YAML {version}\n---\na: 1\n")
