@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
 from strabo_avro import headers
 from strabo_avro.codec import decode, encode
 from strabo_avro.records import DeadLetter, Envelope

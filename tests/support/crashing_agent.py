@@ -1,7 +1,8 @@
 """An agent process that kills itself with SIGKILL at a crash point.
 
-`python -m tests.support.crashing_agent POINT NUMBER`: it dies when it reaches POINT for the NUMBER-th time (0: never). Each run of its handler gives another cost, so that
-two runs of one handler that both took effect would show.
+`python -m tests.support.crashing_agent POINT NUMBER`: it dies when it reaches POINT for the NUMBER-th time
+(0: never). Each run of its handler gives another cost, so that two runs of one handler that both took effect
+would show.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import signal
 import sys
 
 from pydantic import BaseModel
+
 from strabo_agents import Agent, Conversation
 from strabo_agents.delivery.crash_points import CrashPoint
 from strabo_agents.runner import Runner
-
 from tests.support.agent_namespace import PROTOCOL
 
 

@@ -29,5 +29,5 @@ def test_an_agent_without_an_id_says_how_to_give_one(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("agent_id", ["", " s1", "s\n1", "x" * 201])
 def test_what_cannot_be_an_id_is_refused(agent_id: str) -> None:
-    with pytest.raises(SettingsError, match="is no agent id"):
+    with pytest.raises(SettingsError, match="can be no id"):
         Agent(agent_id)
