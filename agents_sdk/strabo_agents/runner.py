@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
+from typing import Any
 
 import structlog
 from aiokafka import AIOKafkaConsumer
@@ -149,14 +150,16 @@ class Runner:
             load=lambda: intake.pending,
             healthy=lambda: breaker.state == "closed" and processor.store_answers,
         )
-        await processor.send_unsent()
-        await consumer.start()
         stack.push_async_callback(intake.close, settings.agent_drain.total_seconds())
-        await self._until_stopped(intake.join())
+        # Each of these goes on trying for as long as Kafka does not answer.
+        for work in (processor.send_unsent, consumer.start, intake.join):
+            await self._until_stopped(work())
+            if self._stop.is_set():
+                return
+        stack.push_async_callback(_in_time, heartbeat)
+        await self._until_stopped(heartbeat.announce())
         if self._stop.is_set():
             return
-        await heartbeat.announce()
-        stack.push_async_callback(_in_time, heartbeat)
         _log.info("agent runs", agent_id=self._agent_id, roles=[role.name for role in self._agent.roles])
         self.ready.set()
         await self._serve(intake, heartbeat, store)
@@ -186,7 +189,7 @@ class Runner:
             names = ", ".join(sorted(task.get_name() for task in ended))
             raise AgentsError(f"agent {self._agent_id} has stopped by itself: {names} ended")
 
-    async def _until_stopped(self, work: Coroutine[None, None, None]) -> None:
+    async def _until_stopped(self, work: Coroutine[Any, Any, object]) -> None:
         task, stopping = asyncio.create_task(work), asyncio.create_task(self._stop.wait())
         try:
             await asyncio.wait({task, stopping}, return_when=asyncio.FIRST_COMPLETED)

@@ -15,8 +15,10 @@ from pydantic import BaseModel
 
 from strabo_agents import Agent, Client, Conversation, InstanceFailed, NoAnswer, Rejected, runner
 from strabo_agents.errors import StoreInUse, UnknownRole
+from strabo_agents.messages import Outgoing
 from strabo_agents.runner import Runner
 from strabo_agents.settings import AgentSettings
+from strabo_agents.stores import Lease, SqliteStore
 from strabo_topics import clients
 from strabo_topics.agents import read_agents
 from strabo_topics.errors import BrokerUnreachable
@@ -430,3 +432,24 @@ async def test_no_broker_is_one_clear_line() -> None:
     with pytest.raises(BrokerUnreachable, match="strabo dev"):
         async with Client("c1", kafka=kafka):
             pass
+
+
+async def test_an_agent_that_cannot_send_what_it_still_owes_stops_when_told(
+    namespace: AgentNamespace,
+) -> None:
+    settings = AgentSettings.load()
+    store = SqliteStore(settings.sqlite_path(namespace.settings.namespace, "s1"))
+    await store.open()
+    lease = await store.claim("m1", b"12345678")
+    assert isinstance(lease, Lease)
+    await store.finish(lease, [Outgoing("nowhere", 0, None, b"lost")])
+    await store.close()
+
+    run = Runner(make_solver(), kafka=namespace.settings, settings=settings)
+    task = asyncio.create_task(run.run())
+    await asyncio.sleep(0.5)
+    assert not run.ready.is_set()
+    run.stop()
+
+    async with asyncio.timeout(10):
+        await task
