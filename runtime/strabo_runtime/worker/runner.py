@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -30,6 +30,7 @@ from strabo_runtime.worker.surroundings import Surroundings
 MAX_TIMERS = 200
 MAX_EXPIRED = 500
 NEVER = -1
+STEPS_BETWEEN_PAUSES = 25
 UNSENDABLE = (TooLarge, Unencodable, orjson.JSONEncodeError)
 
 
@@ -141,22 +142,26 @@ class Runner:
 
     # -- the work -----------------------------------------------------------------------------------------------------
 
-    def work(self, requests: Sequence[Request | Misfit]) -> Work | None:
-        """Step what was taken, then the timers that may fire."""
-        work = Work(self)
-        for request in requests:
+    def work(self, requests: Sequence[Request | Misfit], work: Work) -> Iterator[None]:
+        """Step what was taken, then the timers that may fire, into `work`; pauses now and then.
+
+        In the pauses heartbeats get through, and the acknowledgements of the batch before: a commit takes several round
+        trips, and without pauses it took as long as the next batch. A runner that was dropped in a pause must go on no
+        further.
+        """
+        for number, request in enumerate(requests, 1):
             self._advance(request.record)
             if isinstance(request, Misfit):
                 self._bury(request.record, request.instance_id, request.reason, request.error_type, work)
             else:
                 self._answer(request, work)
+            if number % STEPS_BETWEEN_PAUSES == 0:
+                yield
         self._fire_due(work)
         forgotten = self.holdings.expired(self._stubs_kept_from(), MAX_EXPIRED)
-        if not requests and not work.touched and not forgotten and not self._skipped:
-            return None
-        self._skipped = False
-        self._write_state(forgotten, work)
-        return work
+        if requests or work.touched or forgotten or self._skipped:
+            self._skipped = False
+            self._write_state(forgotten, work)
 
     def _stubs_kept_from(self) -> int:
         # At least as long as the inbox: while a start can be read again, its stub must answer it.

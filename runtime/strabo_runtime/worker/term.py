@@ -244,17 +244,21 @@ class Term:
                         await self._catch_up()
                 if runner.dropped:
                     continue
-                work = runner.work(requests) if requests or runner.has_something_due() else None
+                work = Work(runner)
+                if requests or runner.has_something_due():
+                    for _pause in runner.work(requests, work):
+                        await asyncio.sleep(0)
+                        if runner.dropped:
+                            break
             except PartitionHalted as halted:
                 self.halt(halted)
                 continue
-            if work is not None:
+            if work.records and not runner.dropped:
                 works.append(work)
                 self._reached("batch.stepped")
                 left -= len(requests)
                 if left <= 0:
                     break
-                # Stepping is computing: let heartbeats and acknowledgements through between partitions.
                 await asyncio.sleep(0)
             if (
                 runner.paused

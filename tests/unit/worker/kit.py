@@ -207,10 +207,12 @@ class Bench:
     def give(self, *records: Incoming) -> Work | None:
         """Queue records, step them, and keep what is written."""
         self.runner.queue.extend(records)
-        work = self.runner.work(self.runner.take(1_000))
-        for (topic, _partition), written in (work.records if work is not None else {}).items():
+        work = Work(self.runner)
+        for _pause in self.runner.work(self.runner.take(1_000), work):
+            pass
+        for (topic, _partition), written in work.records.items():
             self.written.setdefault(topic.removeprefix("ns."), []).extend(written)
-        return work
+        return work if work.records else None
 
     def take(self, *sent: Envelope, at: int | None = None) -> Work | None:
         """Queue envelopes and step them."""

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from strabo_avro.codec import decode, encode
 from strabo_avro.errors import Undecodable
-from strabo_avro.records import DeadLetter, Envelope, StepRecord
+from strabo_avro.records import POSITION_KEY, DeadLetter, Envelope, StepRecord
 from strabo_runtime.expressions import Variables
 from strabo_runtime.worker.publishing import BATCH_OVERHEAD, TooLarge
+from strabo_runtime.worker.runner import STEPS_BETWEEN_PAUSES, Work
 from strabo_topics.clients import MAX_RECORD_BYTES
 from tests.unit.worker.kit import (
     MACHINE,
@@ -566,8 +567,21 @@ def test_agents_that_were_found_for_one_text_are_not_bound_for_another() -> None
     bench.catalogue.apply(definition(newer, published_at=1))
     bench.directory.apply(announcement("w2", capabilities=["see"]))
 
-    work = bench.runner.work(taken)
+    work = Work(bench.runner)
+    assert not list(bench.runner.work(taken, work))
 
-    assert work is not None
     (step,) = (decode(record.value or b"", StepRecord) for record in work.records["ns.events", 0])
     assert (step.version, orjson.loads(step.facts)) == ("2.0", {"bound": {"Watcher": ["w2"]}})
+
+
+def test_a_large_batch_pauses_now_and_then_and_writes_each_state_once() -> None:
+    bench = Bench()
+    inputs = [start("a"), *(envelope("a", "Add", {"number": 1}, id=f"add-{number}") for number in range(59))]
+    bench.runner.queue.extend(bench.record(one) for one in inputs)
+    work = Work(bench.runner)
+
+    pauses = list(bench.runner.work(bench.runner.take(100), work))
+
+    assert len(pauses) == 60 // STEPS_BETWEEN_PAUSES
+    assert work.steps == 60
+    assert [record.key for record in work.records["ns.state", 0]] == [b"a", POSITION_KEY]
