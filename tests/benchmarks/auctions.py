@@ -9,6 +9,7 @@ from importlib.resources import as_file, files
 from typing import Any
 
 import orjson
+
 from strabo_agents.envelopes import Letter, Post
 from strabo_agents.messages import Message as Outgoing
 from strabo_runtime.engine import Instance, Machine, step

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
+
 from strabo_avro.codec import encode
 from strabo_avro.headers import build
 from strabo_avro.records import POSITION_KEY, Position

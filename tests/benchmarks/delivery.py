@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from statistics import quantiles
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+
 from strabo_agents.envelopes import Letter
 from strabo_avro import headers
 from strabo_topics import admin
 from strabo_topics.layout import role_topics
 from strabo_topics.plan import Plan
 from strabo_topics.settings import KafkaSettings
-
 from tests.benchmarks import bare_loop
 from tests.benchmarks.auctions import PROTOCOL, Sender
 from tests.benchmarks.conditions import Conditions

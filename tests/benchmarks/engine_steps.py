@@ -12,7 +12,6 @@ from typing import Any
 
 from strabo_runtime.engine import Instance, decode_instance, encode_instance, step
 from strabo_runtime.engine.inputs import Message
-
 from tests.benchmarks import auctions
 from tests.benchmarks.conditions import Conditions
 from tests.benchmarks.figures import Figure, paired

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import orjson
+
 from strabo_runtime.engine import Instance
 from strabo_runtime.engine.window import CAPACITY, Seen
 from strabo_runtime.worker.catalogue import Catalogue
 from strabo_runtime.worker.holdings import Holdings
-
 from tests.benchmarks import auctions
 from tests.benchmarks.conditions import Conditions
 from tests.benchmarks.figures import Figure

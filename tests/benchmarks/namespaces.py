@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
 from strabo_runtime.publishing import publish_machine
 from strabo_topics import admin, clients
 from strabo_topics.settings import KafkaSettings
-
 from tests.benchmarks import auctions
 from tests.support.child_process import ChildProcess
 

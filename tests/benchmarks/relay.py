@@ -11,9 +11,9 @@ import signal
 import uuid
 
 from aiokafka import TopicPartition
+
 from strabo_topics import clients
 from strabo_topics.settings import KafkaSettings
-
 from tests.benchmarks.bare_loop import PROTOCOL, ROLE
 from tests.benchmarks.namespaces import PARTITIONS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from strabo_topics.settings import KafkaSettings
 
+from strabo_topics.settings import KafkaSettings
 from tests.benchmarks import bare_loop as baseline
 from tests.benchmarks.bare_loop import OutputShape, Shape, shape_of
 from tests.support.services import BrokerService

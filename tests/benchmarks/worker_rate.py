@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 
 import psutil
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
 from strabo_avro.codec import decode
 from strabo_avro.records import OWNER_PREFIX, POSITION_KEY, Position, StepRecord
 from strabo_topics import clients
 from strabo_topics.settings import KafkaSettings
-
 from tests.benchmarks.auctions import PROTOCOL, Sender
 from tests.benchmarks.bare_loop import Rate, Shape, bare_loop, shape_of
 from tests.benchmarks.conditions import Conditions
