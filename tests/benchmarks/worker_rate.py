@@ -56,6 +56,7 @@ async def measure(conditions: Conditions) -> list[Figure]:
     """Rounds of a worker and the bare loop in both of its forms."""
     waves = conditions.rounds(quick=1, full=12)
     settings = KafkaSettings.load(kafka_bootstrap_servers=conditions.bootstrap, partitions=PARTITIONS)
+    await bare_loop(settings, inputs=waves * 2_000, form="send")  # warms the broker up
     rounds: list[tuple[WorkerRate, Rate, Rate]] = []
     shape: Shape | None = None
     for _ in range(conditions.rounds(quick=1, full=3)):
