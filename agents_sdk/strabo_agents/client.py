@@ -43,6 +43,8 @@ class InstanceHandle:
         """
         if self._outcome is None or (self._outcome.done() and _failed(self._outcome)):
             self._outcome = asyncio.ensure_future(self._find())
+            # Whoever waits may give up: then nobody asks for what came of it.
+            self._outcome.add_done_callback(lambda found: found.cancelled() or found.exception())
         done, _ = await asyncio.wait({self._outcome}, timeout=timeout)
         if not done:
             raise NoAnswer(f"instance {self.instance_id} has not ended after {timeout:g} s; it goes on")

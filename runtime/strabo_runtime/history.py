@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
@@ -63,7 +63,9 @@ async def dead_letters_of(settings: KafkaSettings, instance_id: str) -> list[Dea
         ]
 
 
-async def watch(settings: KafkaSettings, ids: Collection[str] | None = None) -> AsyncIterator[StepRecord]:
+async def watch(
+    settings: KafkaSettings, ids: Collection[str] | None = None
+) -> AsyncGenerator[StepRecord, None]:
     """The steps of these instances (None: of all) as they are taken, without end.
 
     Of named instances the steps so far come first; of all, only those from now on.

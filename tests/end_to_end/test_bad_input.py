@@ -42,6 +42,39 @@ def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
     assert "folder.yaml" in complaint(run(tmp_path, "verify", "folder.yaml"), 2)
 
 
+def test_a_folder_in_place_of_scenarios(tmp_path: Path) -> None:
+    assert "folder" in complaint(run(tmp_path, "test", "."), 2)
+
+
+def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    assert "/dev/zero" in complaint(run(tmp_path, "verify", "/dev/zero"), 2)
+
+
+def test_one_file_that_cannot_be_read_hides_no_findings_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("protocol: X\n", encoding="utf-8")
+    done = run(tmp_path, "verify", "missing.yaml", "broken.yaml")
+    assert done.returncode == 2
+    assert "broken.yaml:1:1: error[missing-key]" in done.stderr
+    assert "strabo: missing.yaml: cannot be read" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    protocol = Path(__file__).parents[2] / "runtime/strabo_runtime/protocols/task_auction.yaml"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "strabo_runtime.cli.main", "models", str(protocol)],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "cannot be written" in done.stderr
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     (tmp_path / "secret.yaml").write_text("protocol: X", encoding="utf-8")
@@ -100,7 +133,9 @@ def test_two_devs_on_one_folder(tmp_path: Path) -> None:
     first = start(tmp_path, "dev", "--port", "0")
     assert first.stdout is not None
     assert "broker" in first.stdout.readline()
-    assert ".strabo" in complaint(run(tmp_path, "dev", "--port", "0"), 2)
+    assert "another `strabo dev`" in complaint(run(tmp_path, "dev", "--port", "0"), 2)
+    assert "another `strabo dev`" in complaint(run(tmp_path, "dev", "--port", "0", "--reset"), 2)
+    assert (tmp_path / ".strabo" / "broker").exists()
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=60)
     assert left_behind(tmp_path) == []

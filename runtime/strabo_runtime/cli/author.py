@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strabo_runtime.cli.failures import FINDING, fail
+from strabo_runtime.cli.failures import FINDING, USAGE, fail
 from strabo_runtime.cli.options import Format, Output
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ class Picture(enum.StrEnum):
 
 def verify(files: Files, output: Output = Format.text) -> None:
     """Load protocol files and check their structure. Exit 0: nothing found; 1: a finding; 2: a file cannot be read."""
-    from strabo_runtime.language import check_structure
+    from strabo_runtime.language import LanguageError, check_structure
 
+    unreadable: list[str] = []
     findings: list[Diagnostic] = []
     sources: dict[str, str] = {}
     for file in files:
@@ -42,7 +43,12 @@ def verify(files: Files, output: Output = Format.text) -> None:
             if output is Format.text:
                 typer.echo(f"{file}: scenarios; run them with: strabo test {file}")
             continue
-        loaded = _load(file)
+        try:
+            loaded = _load(file)
+        except LanguageError as error:
+            # The others are looked at all the same.
+            unreadable.append(str(error))
+            continue
         sources[str(file)] = loaded.source
         found = list(loaded.diagnostics)
         machine = loaded.machine
@@ -55,8 +61,10 @@ def verify(files: Files, output: Output = Format.text) -> None:
                 )
         findings += found
     _print_findings(findings, sources, output)
-    if findings:
-        raise typer.Exit(FINDING)
+    for line in unreadable:
+        typer.echo(f"strabo: {line}", err=True)
+    if findings or unreadable:
+        raise typer.Exit(USAGE if unreadable else FINDING)
 
 
 def test(
@@ -139,6 +147,8 @@ def _loaded_machine(file: Path) -> Machine:
 def _scenario_file(file: Path) -> Path:
     if file.name.endswith(SCENARIO_SUFFIXES):
         return file
+    if file.is_dir():
+        fail(f"{file} is a folder; name scenario files, such as {file / 'greeting.test.yaml'}")
     beside = file.with_suffix("").with_suffix(".test.yaml")
     if not beside.exists():
         fail(f"{file} has no scenarios: {beside} does not exist")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,27 +43,48 @@ def dev(
     ] = False,
 ) -> None:
     """Run the embedded broker and one worker until Ctrl-C. For development: one node, no replication."""
-    _prepare(data_dir, reset)
-    asyncio.run(_dev(data_dir, port))
+    with _prepared(data_dir, reset):
+        asyncio.run(_dev(data_dir, port))
 
 
-def _prepare(data_dir: Path, reset: bool) -> None:
-    """Make the data folder, marked as ours: `--reset` removes nothing that `strabo dev` did not make."""
+@contextlib.contextmanager
+def _prepared(data_dir: Path, reset: bool) -> Iterator[None]:
+    """Make the data folder and hold it: no other `strabo dev` may use it meanwhile, let alone reset it.
+
+    It is marked as ours, so that `--reset` removes nothing that `strabo dev` did not make.
+    """
     mark = data_dir / _MARK
-    try:
-        if reset and data_dir.exists():
-            if not mark.exists() and any(data_dir.iterdir()):
+    with contextlib.ExitStack() as held:
+        try:
+            if reset and data_dir.exists() and not mark.exists() and any(data_dir.iterdir()):
                 fail(
                     f"{data_dir} was not made by `strabo dev`, so --reset leaves it alone; remove it yourself"
                 )
-            shutil.rmtree(data_dir)
-        data_dir.mkdir(parents=True, exist_ok=True)
-        mark.touch()
-    except OSError as error:
-        fail(
-            f"the data folder {data_dir} cannot be used: {error.strerror}; "
-            "choose another with --data-dir or STRABO_DATA_DIR"
-        )
+            data_dir.mkdir(parents=True, exist_ok=True)
+            lock = held.enter_context(mark.open("a"))
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if reset:
+                _empty(data_dir, but=mark)
+        except BlockingIOError:
+            fail(
+                f"the data folder {data_dir} is used by another `strabo dev`; stop it, or choose another folder"
+            )
+        except OSError as error:
+            fail(
+                f"the data folder {data_dir} cannot be used: {error.strerror}; "
+                "choose another with --data-dir or STRABO_DATA_DIR"
+            )
+        yield
+
+
+def _empty(folder: Path, but: Path) -> None:
+    for entry in folder.iterdir():
+        if entry == but:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
 
 
 async def _dev(data_dir: Path, port: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -28,6 +29,7 @@ _EXIT_CODES = {
     "strabo_runtime.simulator.errors.SimulatorError": USAGE,
     "strabo_runtime.worker.errors.WorkerError": USAGE,
 }
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EXTRAS = {
     "strabo[runtime]": (
         "cel_expr_python",
@@ -82,6 +84,10 @@ def report(error: BaseException) -> int:
         return code
     if isinstance(error, OSError) and error.filename is not None:
         _say(f"{error.filename}: {error.strerror}")
+        return USAGE
+    if isinstance(error, OSError) and error.errno in _FULL:
+        _silence_standard_output()
+        _say(f"the output cannot be written: {error.strerror}")
         return USAGE
     return _internal(error)
 

@@ -6,6 +6,7 @@ import asyncio
 import enum
 import time
 from collections.abc import Iterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -107,16 +108,17 @@ def watch(
 
     async def run() -> None:
         open_instances = set(instances or [])
-        async for record in history.watch(settings, instances or None):
-            view = StepView.of(record)
-            if output is Format.json:
-                _echo_json_line(view)
-            else:
-                typer.echo(view_line(view))
-            if view.ends and instances:
-                open_instances.discard(record.instance_id)
-                if not open_instances:
-                    return
+        async with aclosing(history.watch(settings, instances or None)) as records:
+            async for record in records:
+                view = StepView.of(record)
+                if output is Format.json:
+                    _echo_json_line(view)
+                else:
+                    typer.echo(view_line(view))
+                if view.ends and instances:
+                    open_instances.discard(record.instance_id)
+                    if not open_instances:
+                        return
 
     asyncio.run(run())
 

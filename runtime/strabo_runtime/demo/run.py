@@ -216,25 +216,28 @@ class Demo:
         """Print each step as it happens, to the end of every auction; kill the worker after a bid, when asked."""
         open_instances = set(names)
         to_kill: Child | None = worker if self.kill_worker else None
-        async for record in watch(settings, names):
-            view = StepView.of(record)
-            self._steps.setdefault(record.instance_id, []).append(record)
-            self._figures.add(view)
-            if self.instances == 1:
-                self.say(typer.style(view_line(view), fg=_colour(view)))
-            if to_kill is not None and view.name == "BidSubmission" and view.verdict == "taken":
-                to_kill.signal(signal.SIGKILL)
-                await to_kill.wait()
-                self.say(typer.style(f"              worker {to_kill.pid} killed with SIGKILL", fg="yellow"))
-                to_kill = None
-                successor = await self._start_worker(processes, environment)
-                self.say(
-                    typer.style(f"              worker {successor.pid} started, takes over", fg="yellow")
-                )
-            if view.ends:
-                open_instances.discard(record.instance_id)
-            if not open_instances:
-                return
+        async with contextlib.aclosing(watch(settings, names)) as records:
+            async for record in records:
+                view = StepView.of(record)
+                self._steps.setdefault(record.instance_id, []).append(record)
+                self._figures.add(view)
+                if self.instances == 1:
+                    self.say(typer.style(view_line(view), fg=_colour(view)))
+                if to_kill is not None and view.name == "BidSubmission" and view.verdict == "taken":
+                    to_kill.signal(signal.SIGKILL)
+                    await to_kill.wait()
+                    self.say(
+                        typer.style(f"              worker {to_kill.pid} killed with SIGKILL", fg="yellow")
+                    )
+                    to_kill = None
+                    successor = await self._start_worker(processes, environment)
+                    self.say(
+                        typer.style(f"              worker {successor.pid} started, takes over", fg="yellow")
+                    )
+                if view.ends:
+                    open_instances.discard(record.instance_id)
+                if not open_instances:
+                    return
 
     async def _finish(self, client: Child, watching: asyncio.Task[None], worker: Child | None) -> bool:
         """Wait for the client's end and the last step; False when something does not end or ends too early."""

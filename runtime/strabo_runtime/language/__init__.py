@@ -5,7 +5,7 @@ from strabo_runtime.language.compiler import compile_protocol
 from strabo_runtime.language.definition import ProtocolDefinition
 from strabo_runtime.language.diagnostics import Diagnostic, Span, render
 from strabo_runtime.language.errors import DefinitionError, LanguageError, UnreadableFileError
-from strabo_runtime.language.loading import Loaded, load, load_file
+from strabo_runtime.language.loading import Loaded, load, load_file, read_text
 
 __all__ = [
     "DefinitionError",
@@ -19,5 +19,6 @@ __all__ = [
     "compile_protocol",
     "load",
     "load_file",
+    "read_text",
     "render",
 ]

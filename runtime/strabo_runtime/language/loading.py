@@ -11,7 +11,9 @@ from strabo_runtime.language.definition import ProtocolDefinition
 from strabo_runtime.language.diagnostics import Diagnostic, Reporter
 from strabo_runtime.language.errors import UnreadableFileError
 from strabo_runtime.language.parser import parse
-from strabo_runtime.language.source import read
+from strabo_runtime.language.source import MAXIMUM_CHARACTERS, read
+
+MAXIMUM_BYTES = 4 * MAXIMUM_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,19 @@ def load(source: str, *, filename: str) -> Loaded:
 
 def load_file(path: Path | str) -> Loaded:
     """Loads a file of UTF-8 text. Raises UnreadableFileError where it cannot be read."""
+    return load(read_text(path), filename=str(path))
+
+
+def read_text(path: Path | str) -> str:
+    """The text of a file, read no further than any protocol may go. Raises UnreadableFileError."""
     try:
-        source = Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            data = file.read(MAXIMUM_BYTES + 1)
+        if len(data) > MAXIMUM_BYTES:
+            raise UnreadableFileError(
+                f"{path}: larger than {MAXIMUM_BYTES} bytes, which is more than a protocol may be"
+            )
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise UnreadableFileError(
             f"{path}: not UTF-8 text (byte {error.start}); save the file as UTF-8"
@@ -49,4 +62,3 @@ def load_file(path: Path | str) -> Loaded:
     except OSError as error:
         reason = error.strerror or str(error)
         raise UnreadableFileError(f"{path}: cannot be read: {reason[:1].lower()}{reason[1:]}") from error
-    return load(source, filename=str(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from strabo_runtime.language import Diagnostic, LanguageError, load_file, render
+from strabo_runtime.language import Diagnostic, LanguageError, load_file, read_text, render
 from strabo_runtime.simulator.coverage import Coverage, cover
 from strabo_runtime.simulator.errors import UnreadableScenarioError
 from strabo_runtime.simulator.reading import read_scenarios
@@ -69,17 +69,13 @@ def run_file(path: Path | str) -> Report:
     file = Path(path)
     protocol_file = _protocol_of(file)
     try:
-        source = file.read_text(encoding="utf-8")
+        source = read_text(file)
+    except LanguageError as error:
+        raise UnreadableScenarioError(str(error)) from error
+    try:
         loaded = load_file(protocol_file)
     except LanguageError as error:
         raise UnreadableScenarioError(f"the protocol of {file} cannot be loaded: {error}") from error
-    except UnicodeDecodeError as error:
-        raise UnreadableScenarioError(
-            f"{file}: not UTF-8 text (byte {error.start}); save it as UTF-8"
-        ) from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UnreadableScenarioError(f"{file}: cannot be read: {reason}") from error
     sources = {str(file): source, str(protocol_file): loaded.source}
     if loaded.machine is None:
         return Report(str(file), "", (), None, loaded.diagnostics, sources)
@@ -97,8 +93,8 @@ def load_scenarios(path: Path | str) -> Scenarios:
     file = Path(path)
     try:
         loaded = load_file(_protocol_of(file))
-        source = file.read_text(encoding="utf-8")
-    except (LanguageError, OSError, UnicodeDecodeError) as error:
+        source = read_text(file)
+    except LanguageError as error:
         raise UnreadableScenarioError(f"{file}: cannot be read: {error}") from error
     if loaded.machine is None:
         return Scenarios((), loaded.diagnostics, source)
