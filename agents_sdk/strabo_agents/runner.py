@@ -36,6 +36,7 @@ from strabo_topics.clients import wait_for_broker
 from strabo_topics.definitions import read_definitions
 from strabo_topics.settings import KafkaSettings
 
+TOPICS_LOOKED_AT_MS = 10_000
 FORGET_INTERVAL = 600.0
 STOP_PATIENCE = 2.0
 
@@ -207,7 +208,11 @@ class Runner:
         name = "\0".join((self._agent_id, replica or "", *topics)).encode()
         member = hashlib.sha256(name).hexdigest()[:32] if replica else None
         group = f"{self._kafka.namespace}.agent.{self._agent_id}"
-        return new_consumer(self._kafka, group=group, group_instance_id=member)
+        # A topic that is missing when the group is shared out is given to nobody; a look at the topics now and then
+        # notices when it is there, and shares the group out anew.
+        return new_consumer(
+            self._kafka, group=group, group_instance_id=member, metadata_max_age_ms=TOPICS_LOOKED_AT_MS
+        )
 
     async def _report_gap(self, gap: Gap, transport: KafkaTransport, post: Post) -> None:
         letter = post.dead_letter(

@@ -77,14 +77,25 @@ class _Module:
                 self._spellings[name] = self._spell(name)
 
     def lines(self) -> Iterator[str]:
-        """The body of the module: named types first, then message types."""
-        for name, type_ in self._named.items():
-            if name in self._messages:
-                continue
+        """The body of the module: plain aliases, named types, message types, and last the aliases that name a class.
+
+        A class may name what stands below it, since annotations are read late; an alias is read where it stands.
+        """
+        types = {name: type_ for name, type_ in self._named.items() if name not in self._messages}
+        aliases = [name for name, type_ in types.items() if not isinstance(type_, Record)]
+        ordered = sorted(aliases, key=lambda name: len(self._aliases_below(name)))
+        late = [name for name in ordered if self._names_a_class(types[name])]
+        for name in ordered:
+            if name not in late:
+                yield from self._alias(self._spellings[name], types[name])
+        for name, type_ in types.items():
             if isinstance(type_, Record):
                 yield from self._class(self._spellings[name], type_, "")
-            else:
-                yield from self._alias(self._spellings[name], type_)
+        yield from self._message_classes()
+        for name in late:
+            yield from self._alias(self._spellings[name], types[name])
+
+    def _message_classes(self) -> Iterator[str]:
         for message in self._messages.values():
             record = message.payload
             while isinstance(record, Reference):
@@ -94,6 +105,28 @@ class _Module:
                 yield from self._class(spelling, record, message.description)
                 if spelling != message.name:
                     yield from ("", "", f"{spelling}.__name__ = {_text(message.name)}")
+
+    def _aliases_below(self, name: str) -> set[str]:
+        """Every alias that this one is made of, itself included."""
+        found: set[str] = set()
+        left = [name]
+        while left:
+            one = left.pop()
+            if one in found or one in self._messages or isinstance(self._named[one], Record):
+                continue
+            found.add(one)
+            left += _references(self._named[one])
+        return found
+
+    def _names_a_class(self, type_: Type) -> bool:
+        if _nested(type_) is not None:
+            return True
+        return any(
+            name in self._messages
+            or isinstance(self._named[name], Record)
+            or self._names_a_class(self._named[name])
+            for name in _references(type_)
+        )
 
     def _spell(self, name: str) -> str:
         spelling = name
@@ -108,8 +141,7 @@ class _Module:
         if inner is not None:
             nested = self._spell(f"{spelling}Item")
             yield from self._class(nested, inner, "")
-        # In quotes, since what it names may stand below it.
-        yield from ("", "", f"{spelling}: TypeAlias = {self._annotation(type_, nested)!r}")
+        yield from ("", "", f"{spelling}: TypeAlias = {self._annotation(type_, nested)}")
 
     def _class(self, spelling: str, record: Record, description: str) -> Iterator[str]:
         nested: dict[str, str] = {}
@@ -188,10 +220,8 @@ def _with_forward_references(text: str) -> Iterator[str]:
     parts = re.split(r"^(?:class (\w+)\(|(\w+): TypeAlias)", text, flags=re.MULTILINE)[1:]
     classes, aliases, bodies = parts[::3], parts[1::3], parts[2::3]
     names = [made or alias for made, alias in zip(classes, aliases, strict=True)]
-    hidden = set(aliases) - {None}
     for place, (name, body) in enumerate(zip(classes, bodies, strict=True)):
-        later = {*names[place:], *hidden}
-        if name is not None and any(re.search(rf"\b{one}\b", body) for one in later):
+        if name is not None and any(re.search(rf"\b{later}\b", body) for later in names[place:]):
             yield name
 
 
@@ -201,6 +231,15 @@ def _default(field: Field, spelling: str) -> str:
         return " = None" if optional else ""
     alias = f"alias={_text(field.name)}"
     return f" = Field(default=None, {alias})" if optional else f" = Field({alias})"
+
+
+def _references(type_: Type) -> list[str]:
+    match type_:
+        case Reference(name):
+            return [name]
+        case ListOf(inner) | MapOf(inner) | OptionalOf(inner):
+            return _references(inner)
+    return []
 
 
 def _nested(type_: Type) -> Record | None:

@@ -16,11 +16,12 @@ from pydantic import BaseModel
 from strabo_agents import Agent, Client, Conversation, InstanceFailed, NoAnswer, Rejected, runner
 from strabo_agents.errors import StoreInUse, UnknownRole
 from strabo_agents.messages import Outgoing
-from strabo_agents.runner import Runner
+from strabo_agents.runner import TOPICS_LOOKED_AT_MS, Runner
 from strabo_agents.settings import AgentSettings
 from strabo_agents.stores import Lease, SqliteStore
-from strabo_topics import clients
+from strabo_topics import admin, clients
 from strabo_topics.agents import read_agents
+from strabo_topics.definitions import plan_namespace
 from strabo_topics.errors import BrokerUnreachable
 from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
@@ -348,6 +349,22 @@ async def test_an_agent_outlives_a_restart_of_the_broker(fresh_broker: BrokerSer
         [bid] = await namespace.sent(1, timeout=60)
 
     assert bid.in_reply_to == "m2"
+
+
+async def test_an_agent_finds_its_topics_again_when_they_were_gone_for_a_while(
+    namespace: AgentNamespace,
+) -> None:
+    settings = namespace.settings
+    topic = settings.names.role(PROTOCOL, "Solver")
+    async with running(make_solver(), namespace):
+        async with admin.admin_client(settings) as client:
+            await client.delete_topics([topic])
+            await asyncio.sleep(TOPICS_LOOKED_AT_MS / 1000 * 1.5)
+        await admin.apply(settings, await plan_namespace(settings))
+        await namespace.deliver("Call", {"size": 8}, to=["s1"], id="m1")
+        [bid] = await namespace.sent(1, timeout=90)
+
+    assert bid.payload == b'{"cost":80.0}'
 
 
 async def test_a_second_replica_is_refused_while_the_first_runs(namespace: AgentNamespace) -> None:

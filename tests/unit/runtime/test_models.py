@@ -31,6 +31,9 @@ types:
   str: {y: string}
   MNested: {z: boolean}
   Rows: list<Row>
+  Money: Amount
+  Amount: number
+  Maybe: list<Rows>
   Row: {at: timestamp}
 message_types:
   M:
@@ -54,6 +57,8 @@ message_types:
       field: Field
       odd: str
       rows: Rows
+      price: Money?
+      tables: Maybe?
       copy: string?
   Open:
     from: A
@@ -84,6 +89,8 @@ VALID = {
     "field": {"x": 1},
     "odd": {"y": "z"},
     "rows": [{"at": "2030-01-01T00:00:00Z"}],
+    "price": 2.5,
+    "tables": [[{"at": "2030-01-01T00:00:00Z"}]],
 }
 
 
