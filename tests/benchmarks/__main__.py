@@ -49,7 +49,7 @@ def main() -> int:
                 for benchmark in benchmarks:
                     figures += _measured(benchmark, Conditions(given.quick, broker, bootstrap))
         except ServiceUnavailableError as error:
-            _say(f"left out, what is measured on Apache Kafka: {error}")
+            _say(f"the figures on Apache Kafka are left out: {error}")
         except BenchmarkFailed as error:
             _say(f"failed: {error}")
             failed = True
