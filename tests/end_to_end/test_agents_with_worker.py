@@ -26,7 +26,7 @@ PROTOCOLS = Path(strabo_runtime.__file__).parent / "protocols"
 
 
 @pytest.fixture
-async def kafka(
+async def namespace(
     broker: BrokerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[KafkaSettings]:
     """A namespace with both protocols and a worker."""
@@ -68,7 +68,7 @@ def silent_solver() -> Agent:
     return agent
 
 
-async def test_waiting_and_refusals_are_answered_by_the_worker(kafka: KafkaSettings) -> None:
+async def test_waiting_and_refusals_are_answered_by_the_worker(namespace: KafkaSettings) -> None:
     agent, heard = Agent("s1"), asyncio.Queue[str]()
     solver = agent.role(AUCTION, "Solver")
 
@@ -86,7 +86,7 @@ async def test_waiting_and_refusals_are_answered_by_the_worker(kafka: KafkaSetti
     async def refused(rejected: Rejected, conversation: Conversation) -> None:
         heard.put_nowait(f"handled: {rejected.constraints} {rejected.descriptions}")
 
-    async with Client("c1", kafka=kafka) as client, agent.running(kafka=kafka):
+    async with Client("c1", kafka=namespace) as client, agent.running(kafka=namespace):
         auction = await client.start(task(timedelta(seconds=2)), protocol=AUCTION, id="a1")
         async with asyncio.timeout(30):
             texts = [await heard.get() for _ in range(3)]
@@ -101,7 +101,7 @@ async def test_waiting_and_refusals_are_answered_by_the_worker(kafka: KafkaSetti
     ]
 
 
-async def test_the_result_reaches_who_started_and_who_asks_later(kafka: KafkaSettings) -> None:
+async def test_the_result_reaches_who_started_and_who_asks_later(namespace: KafkaSettings) -> None:
     agent = Agent("s1")
 
     @agent.role(AUCTION, "Solver").on("CallForBids")
@@ -115,10 +115,10 @@ async def test_the_result_reaches_who_started_and_who_asks_later(kafka: KafkaSet
         return Message("AssignmentAcknowledgement", {"task_id": "t1"})
 
     async with (
-        Client("c1", kafka=kafka) as client,
-        Client("c2", kafka=kafka) as other,
-        agent.running(kafka=kafka),
-        client_agent.running(kafka=kafka),
+        Client("c1", kafka=namespace) as client,
+        Client("c2", kafka=namespace) as other,
+        agent.running(kafka=namespace),
+        client_agent.running(kafka=namespace),
     ):
         auction = await client.start(task(timedelta(seconds=1)), protocol=AUCTION, id="a1")
         won = {"winner": "s1", "cost": 50.0}
@@ -128,8 +128,10 @@ async def test_the_result_reaches_who_started_and_who_asks_later(kafka: KafkaSet
         assert await other.instance("a1").result(timeout=30) == won
 
 
-async def test_the_same_start_is_the_same_instance_and_another_is_a_conflict(kafka: KafkaSettings) -> None:
-    async with Client("c1", kafka=kafka) as client, silent_solver().running(kafka=kafka):
+async def test_the_same_start_is_the_same_instance_and_another_is_a_conflict(
+    namespace: KafkaSettings,
+) -> None:
+    async with Client("c1", kafka=namespace) as client, silent_solver().running(kafka=namespace):
         first = await client.start(task(), protocol=AUCTION, id="a1")
         second = await client.start(task(), protocol=AUCTION, id="a1")
         with pytest.raises(Rejected) as caught:
@@ -144,7 +146,7 @@ async def test_the_same_start_is_the_same_instance_and_another_is_a_conflict(kaf
                 await handle.result(timeout=30)
 
 
-async def test_a_person_decides(kafka: KafkaSettings) -> None:
+async def test_a_person_decides(namespace: KafkaSettings) -> None:
     severities = {"r1": "low", "r2": "high"}
     agents = []
     for name, severity in severities.items():
@@ -159,9 +161,9 @@ async def test_a_person_decides(kafka: KafkaSettings) -> None:
 
         agents.append(agent)
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(Client("ci", kafka=kafka))
+        client = await stack.enter_async_context(Client("ci", kafka=namespace))
         for agent in agents:
-            await stack.enter_async_context(agent.running(kafka=kafka))
+            await stack.enter_async_context(agent.running(kafka=namespace))
         pull = ("InitiateReview", {"pr_url": "u", "diff_content": "d"})
         handle = await client.start(pull, protocol=f"{REVIEW}@1.0", roles={"reviewer": ["r1", "r2"]})
         decision = {"decision": "approve"}
@@ -184,21 +186,23 @@ async def test_a_person_decides(kafka: KafkaSettings) -> None:
         assert await handle.result(timeout=30) == {"outcome": "approve"}
 
 
-async def test_a_start_that_finds_no_agents_says_which_role_and_what_was_found(kafka: KafkaSettings) -> None:
-    async with Client("c1", kafka=kafka) as client:
+async def test_a_start_that_finds_no_agents_says_which_role_and_what_was_found(
+    namespace: KafkaSettings,
+) -> None:
+    async with Client("c1", kafka=namespace) as client:
         with pytest.raises(Rejected, match="Solver"):
             await client.start(task(), protocol=AUCTION)
 
 
-async def test_a_message_to_an_instance_that_is_not_there_is_refused(kafka: KafkaSettings) -> None:
-    async with Client("c1", kafka=kafka) as client:
+async def test_a_message_to_an_instance_that_is_not_there_is_refused(namespace: KafkaSettings) -> None:
+    async with Client("c1", kafka=namespace) as client:
         with pytest.raises(Rejected) as caught:
             await client.send("nowhere", "TaskCancellation", {"task_id": "t1"}, wait=True)
 
     assert caught.value.by == "unknown"
 
 
-async def test_a_start_of_an_unknown_protocol_is_refused(kafka: KafkaSettings) -> None:
-    async with Client("c1", kafka=kafka) as client:
+async def test_a_start_of_an_unknown_protocol_is_refused(namespace: KafkaSettings) -> None:
+    async with Client("c1", kafka=namespace) as client:
         with pytest.raises(Rejected, match="Nonsense"):
             await client.start(task(), protocol="Nonsense")

@@ -37,6 +37,8 @@ PACKAGE = "type"
 """The package of the messages: CEL's errors name a type as `type.Name`."""
 
 ANONYMOUS = "_fields"
+NUMBERED = "__no"
+"""Stands before the number of a name that several messages want; it is left out of what people read."""
 """How the messages of records without a name of their own begin."""
 
 _Proto = descriptor_pb2.FieldDescriptorProto
@@ -132,7 +134,7 @@ class Descriptors:
     def _named_message(self, record: Record, name: str) -> str:
         """A name for a new message; a number follows where it is taken."""
         taken = set(self._messages.values())
-        numbered = (f"{name}{number}" for number in count(2))
+        numbered = (f"{name}{NUMBERED}{number}" for number in count(2))
         unique = next(each for each in chain([name], numbered) if each not in taken)
         self._messages[record] = unique
         return unique

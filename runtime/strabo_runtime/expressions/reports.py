@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from strabo_runtime.expressions.declarations import ALL_FUNCTIONS
-from strabo_runtime.expressions.descriptors import ANONYMOUS, PACKAGE
+from strabo_runtime.expressions.descriptors import ANONYMOUS, NUMBERED, PACKAGE
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.suggestion import did_you_mean
 
@@ -17,7 +17,8 @@ DEEPEST = 32
 _ENTRY = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?=\n \||\nERROR:|\Z)", re.DOTALL)
 _OPERATORS = {"_[_]": "[ ]", "_?_:_": "? :", "!_": "!", "-_": "-", "@in": "in"}
 _TYPE_WORDS = (
-    (re.compile(rf"\b{PACKAGE}\.{ANONYMOUS}\d*\b"), "the field map"),
+    (re.compile(rf"{NUMBERED}\d+\b"), ""),
+    (re.compile(rf"\b{PACKAGE}\.{ANONYMOUS}\b"), "the field map"),
     (re.compile(rf"\b{PACKAGE}\."), ""),
     (re.compile(r"\bmap\(string, (?:dyn|any)\)"), "object"),
     (re.compile(r"\bgoogle\.protobuf\."), ""),
@@ -28,6 +29,7 @@ _TYPE_WORDS = (
     (re.compile(r"\bnull_type\b"), "null"),
     (re.compile(r"\bdyn\b"), "any"),
 )
+SHARING = ("message", "starting", "event", "child", "instance", "roles", "pending")
 _CONVERSIONS = {"integer": "int(...)", "number": "double(...)", "string": "string(...)"}
 
 
@@ -103,13 +105,20 @@ def _errors(report: str, text: str, vocabulary: Vocabulary) -> Iterator[Expressi
         yield _explained(message.strip(), offset, text, vocabulary)
 
 
+def _holder(struct: str, before: str) -> str:
+    """Whose field it is: roots that hold the same fields share one message, so theirs is the name that was written."""
+    written = re.search(r"(\w+)\s*\.\s*\Z", before)
+    return written[1] if written is not None and written[1] in SHARING else struct
+
+
 def _explained(message: str, offset: int, text: str, vocabulary: Vocabulary) -> ExpressionError:
     if match := re.match(r"undefined field '(\w+)' not found in struct '([\w.]+)'", message):
         field, struct = match.groups()
+        place = _word(text, field, offset)
         return ExpressionError(
-            f"{readable(struct)} has no field `{field}`",
+            f"{_holder(readable(struct), text[:place])} has no field `{field}`",
             code="unknown-field",
-            offset=_word(text, field, offset),
+            offset=place,
             length=len(field),
             hint=did_you_mean(field, vocabulary.fields(struct)),
         )

@@ -313,3 +313,10 @@ def test_a_monstrous_expression_is_refused_and_no_exception(
 def test_a_long_chain_of_conditions_is_fine(environment: Environment, world: Any) -> None:
     assert world.test(" && ".join(["count == 7"] * 200)) is True
     assert world.value(" + ".join(["count"] * 30)) == 210
+
+
+def test_an_error_names_no_inner_names_whichever_context_came_first(environment: Environment) -> None:
+    for types in (("Task",), ("Bid",), ("Task", "Bid"), ("Cancel",)):
+        with pytest.raises(ExpressionError) as refusal:
+            environment.expression("message.form == 'x'", Context(message_types=types))
+        assert refusal.value.message == "message has no field `form`"
