@@ -168,6 +168,12 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
     )
 
 
+def test_settings_that_cannot_be_stop_dev_before_anything_starts(tmp_path: Path) -> None:
+    refused = run(tmp_path, "dev", "--port", "0", environment={"STRABO_PARTITIONS": "many"})
+    assert "STRABO_PARTITIONS" in complaint(refused, 2)
+    assert left_behind(tmp_path) == []
+
+
 def test_json_that_is_none(tmp_path: Path) -> None:
     assert "--payload" in complaint(run(tmp_path, "start", "P", "M", "--as", "a", "--payload", "{nope"), 2)
     assert "absent.json" in complaint(

@@ -10,6 +10,7 @@ import typer
 
 from strabo_runtime.cli.failures import FINDING, USAGE, fail
 from strabo_runtime.cli.options import Format, Output
+from strabo_runtime.cli.render import echo_json
 
 if TYPE_CHECKING:
     from strabo_runtime.engine.machine import Machine
@@ -88,7 +89,7 @@ def test(
         if output is Format.text:
             typer.echo(render_report(report))
     if output is Format.json:
-        _echo_json([report.to_json() for report in reports])
+        echo_json([report.to_json() for report in reports])
     if failed:
         raise typer.Exit(FINDING)
 
@@ -104,7 +105,7 @@ def simulate(
 
     report = play(_loaded_machine(file), runs=runs, seed=seed)
     if output is Format.json:
-        _echo_json(report.to_json())
+        echo_json(report.to_json())
     else:
         typer.echo(render_play(report))
 
@@ -159,7 +160,7 @@ def _print_findings(findings: list[Diagnostic], sources: dict[str, str], output:
     from strabo_runtime.language.diagnostics import render
 
     if output is Format.json:
-        _echo_json([finding.to_json() for finding in findings])
+        echo_json([finding.to_json() for finding in findings])
         return
     for finding in findings:
         typer.echo(render(finding, sources.get(finding.span.file, "")), err=True)
@@ -176,9 +177,3 @@ def _write(text: str, to: Path | None) -> None:
         to.write_text(text, encoding="utf-8")
     except OSError as error:
         fail(f"cannot write {to}: {error.strerror}")
-
-
-def _echo_json(value: object) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

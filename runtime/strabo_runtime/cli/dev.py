@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import os
 import shutil
 import signal
 import sys
@@ -89,7 +88,10 @@ def _empty(folder: Path, but: Path) -> None:
 
 async def _dev(data_dir: Path, port: int) -> None:
     from strabo_runtime.processes import ChildEnded, Processes, start_embedded_broker
+    from strabo_topics.admin import ensure
+    from strabo_topics.settings import KafkaSettings
 
+    partitions = KafkaSettings.load().partitions or EMBEDDED_PARTITIONS
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -99,11 +101,9 @@ async def _dev(data_dir: Path, port: int) -> None:
             broker, bootstrap = await start_embedded_broker(processes, data_dir / "broker", port=port)
         except ChildEnded as error:
             fail(str(error))
-        environment = {
-            "STRABO_KAFKA_BOOTSTRAP_SERVERS": bootstrap,
-            "STRABO_PARTITIONS": os.environ.get("STRABO_PARTITIONS", str(EMBEDDED_PARTITIONS)),
-        }
-        await _make_topics(bootstrap, int(environment["STRABO_PARTITIONS"]))
+        settings = KafkaSettings.load(kafka_bootstrap_servers=bootstrap, partitions=partitions)
+        await ensure(settings)
+        environment = {"STRABO_KAFKA_BOOTSTRAP_SERVERS": bootstrap, "STRABO_PARTITIONS": str(partitions)}
         keeper = asyncio.create_task(_keep_worker(processes, environment))
         typer.echo(f"broker   {bootstrap}  (embedded: for development, one node)")
         typer.echo(f"data     {data_dir.resolve()}  (forget it with: strabo dev --reset)")
@@ -121,14 +121,6 @@ async def _dev(data_dir: Path, port: int) -> None:
         if not stop.is_set():
             fail(f"the embedded broker ended with {broker.code}; its log is {broker.log}", UNREACHABLE)
         ended.cancel()
-
-
-async def _make_topics(bootstrap: str, partitions: int) -> None:
-    from strabo_topics.admin import ensure
-    from strabo_topics.settings import KafkaSettings
-
-    settings = KafkaSettings.load(kafka_bootstrap_servers=bootstrap, partitions=partitions)
-    await ensure(settings)
 
 
 async def _keep_worker(processes: Processes, environment: dict[str, str]) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from strabo_runtime.cli.failures import fail
 from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings
+from strabo_runtime.cli.render import echo_json, json_text
 
 if TYPE_CHECKING:
     from strabo_runtime.instances import Found
@@ -58,7 +59,7 @@ def list_instances(
         and all(str(item.labels.get(name)) == value for name, value in wanted.items())
     ]
     if output is Format.json:
-        _echo_json([_row(item) for item in found])
+        echo_json([_row(item) for item in found])
         return
     from strabo_runtime.step_view import moment_text
 
@@ -85,7 +86,7 @@ def show(
     if found.instance is not None and found.machine is not None and found.status == "running":
         answer = waiting(found.machine, found.instance, now=int(time.time() * 1000))
     if output is Format.json:
-        _echo_json(_row(found) | _details(found, answer))
+        echo_json(_row(found) | _details(found, answer))
         return
     for line in _screen(found, answer):
         typer.echo(line)
@@ -112,7 +113,7 @@ def watch(
             async for record in records:
                 view = StepView.of(record)
                 if output is Format.json:
-                    _echo_json_line(view)
+                    typer.echo(json_text(view))
                 else:
                     typer.echo(view_line(view))
                 if view.ends and instances:
@@ -200,15 +201,3 @@ def _label(text: str) -> tuple[str, str]:
     if not separator or not name:
         fail(f"--label {text!r}: write NAME=VALUE")
     return name, value
-
-
-def _echo_json(value: object) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
-
-
-def _echo_json_line(value: object) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value).decode())

@@ -19,6 +19,7 @@ from strabo_runtime.cli.options import (
     read_payload,
     read_roles,
 )
+from strabo_runtime.cli.render import json_text
 
 if TYPE_CHECKING:
     from strabo_agents import Rejected
@@ -99,7 +100,7 @@ def start(
                 return FINDING
             except NoAnswer as silent:
                 fail(f"{silent}; see: strabo instances show {handle.instance_id}", FINDING)
-            text = f"{handle.instance_id}: {_json(result)}"
+            text = f"{handle.instance_id}: {json_text(result)}"
             _tell({"instance": handle.instance_id, "result": result}, text, output)
             return 0
 
@@ -180,7 +181,7 @@ def replay(
         last = report.instance.revision if report.instance is not None else 0
         fail(f"{instance} has no step {at}: its last is {last}", FINDING)
     if output is Format.json:
-        typer.echo(_json(report.to_json()))
+        typer.echo(json_text(report.to_json()))
     else:
         for line in report.lines():
             typer.echo(line)
@@ -192,15 +193,9 @@ def _refused(refused: Rejected, text: str, output: Format) -> NoReturn:
     """End the command over a refusal; tools get its parts as JSON too."""
     if output is Format.json:
         parts = ("instance_id", "message_id", "by", "text", "constraints", "descriptions")
-        typer.echo(_json({"refused": {part: getattr(refused, part) for part in parts}}))
+        typer.echo(json_text({"refused": {part: getattr(refused, part) for part in parts}}))
     fail(text, FINDING)
 
 
 def _tell(values: dict[str, Any], text: str, output: Format) -> None:
-    typer.echo(_json(values) if output is Format.json else text)
-
-
-def _json(value: object) -> str:
-    import orjson
-
-    return orjson.dumps(value).decode()
+    typer.echo(json_text(values) if output is Format.json else text)

@@ -10,6 +10,7 @@ import typer
 
 from strabo_runtime.cli.failures import FINDING
 from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings
+from strabo_runtime.cli.render import echo_json
 
 if TYPE_CHECKING:
     from strabo_topics.settings import KafkaSettings
@@ -62,9 +63,7 @@ def list_protocols(
     settings = kafka_settings(namespace, bootstrap)
     definitions = sorted(asyncio.run(_read(settings)), key=lambda row: (row["protocol"], row["version"]))
     if output is Format.json:
-        import orjson
-
-        typer.echo(orjson.dumps(definitions, option=orjson.OPT_INDENT_2).decode())
+        echo_json(definitions)
         return
     for row in definitions:
         state = "  withdrawn" if row["withdrawn"] else ""

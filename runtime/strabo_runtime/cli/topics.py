@@ -10,6 +10,7 @@ import typer
 
 from strabo_runtime.cli.failures import FINDING
 from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings
+from strabo_runtime.cli.render import echo_json
 
 if TYPE_CHECKING:
     from strabo_topics.acls import Acl
@@ -68,10 +69,8 @@ async def _plan(settings: KafkaSettings) -> Plan:
 
 def _show(found: Plan, output: Format, rights: Sequence[Acl] | None = None) -> None:
     if output is Format.json:
-        import orjson
-
         listed = {} if rights is None else {"acls": [right.to_json() for right in rights]}
-        typer.echo(orjson.dumps(found.to_json() | listed, option=orjson.OPT_INDENT_2).decode())
+        echo_json(found.to_json() | listed)
         return
     typer.echo(found.render())
     if rights is not None:
