@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from strabo_runtime.engine.inputs import Agents
+from strabo_runtime.engine.inputs import Agents, Message, Parent
 from strabo_runtime.engine.window import Seen
 from strabo_runtime.expressions import MessageFacts, Variables
 from strabo_runtime.expressions.types import Json
@@ -40,7 +40,8 @@ class Timer:
 class Debt:
     """An agent's open `expects` of the current state (index into it); `due` None never lapses.
 
-    `request` is the id of the delivery that a reminder sends again, `every` the time between two reminders.
+    `request` is the id of the delivery that a reminder sends again, `every` the time between two reminders,
+    `replacements` how many agents were already replaced over this debt.
     """
 
     agent: str
@@ -53,6 +54,7 @@ class Debt:
     every: int | None = None
     reminders_sent: int = 0
     next_reminder: int | None = None
+    replacements: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,39 @@ class Incident:
     input_id: str
     at: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child, from its start on; `name` is its `as`. A failed one has no result. `version` None: as published."""
+
+    id: str
+    name: str
+    protocol: str
+    version: str | None
+    status: Status = "running"
+    result: Json = None
+    error: str | None = None
+    detached: bool = False
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compensation:
+    """What undoes a transition that was taken: its index, and its actions with every expression evaluated."""
+
+    transition: int
+    actions: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """A question to the agent directory that is not answered yet. `silent` are agents whose debts await the answer."""
+
+    id: str
+    role: str
+    count: int
+    silent: Agents = ()
 
 
 @quick_init
@@ -75,6 +110,10 @@ class Instance:
     and `deliveries` holds those messages. `quorum_lost` lists the roles whose loss was announced. `timers_set` counts
     the timers and debts ever armed, for their order. `size_bound` is never less than the bytes of the stored form
     without `seen` and `incidents`; it only spares measuring.
+
+    `children` are in start order. `deferred` are messages in arrival order, and `retry` is the place of the one to be
+    tried next (None: none is due to be tried). `compensations` are the kept ones, oldest first. `requests` are the bind
+    requests under way; `dropped` holds, by role, the agents that silence or a replacement cost their role.
     """
 
     id: str
@@ -104,3 +143,10 @@ class Instance:
     result: Json = None
     error: str | None = None
     size_bound: int = field(default=0, compare=False)
+    parent: Parent | None = None
+    children: tuple[Child, ...] = ()
+    deferred: tuple[Message, ...] = ()
+    retry: int | None = None
+    compensations: tuple[Compensation, ...] = ()
+    requests: tuple[OpenRequest, ...] = ()
+    dropped: Mapping[str, Agents] = field(default_factory=lambda: NOTHING)

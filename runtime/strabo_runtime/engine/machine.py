@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from strabo_runtime.engine.lookup import Lookup, build_lookup
-from strabo_runtime.expressions import Environment, Expression, PayloadValidator, Template
+from strabo_runtime.expressions import Environment, Expression, Function, PayloadValidator, Template
 from strabo_runtime.expressions.types import NamedTypes, Type
 
 PlayedBy = Literal["agent", "engine", "human"]
@@ -16,8 +16,18 @@ Reach = Literal["one", "all", "any"]
 Phase = Literal["before", "after", "always"]
 FinalOutcome = Literal["success", "failure"]
 
-QUORUM_LOST = "QuorumLost"
-BUILT_IN_EVENTS = (QUORUM_LOST, "Cancelled", "Bound", "BindFailed")
+QUORUM_LOST, CANCELLED, BOUND, BIND_FAILED = "QuorumLost", "Cancelled", "Bound", "BindFailed"
+BUILT_IN_EVENTS = (QUORUM_LOST, CANCELLED, BOUND, BIND_FAILED)
+
+
+def event_key(event: str) -> str:
+    """The key of an event in a machine's table."""
+    return "!" + event
+
+
+def child_key(name: str) -> str:
+    """The key of a child's end in a machine's table; `name` is the child's `as`."""
+    return "^" + name
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,16 @@ class EventType:
 
 
 @dataclass(frozen=True, slots=True)
+class InputDeclaration:
+    """A value that the starter passes in. `default` None: it is required, unless its type is optional."""
+
+    name: str
+    type: Type
+    validator: PayloadValidator
+    default: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A typed instance variable; `initial` is rendered at the start."""
 
@@ -107,6 +127,11 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaceSilent:
+    """Bind others in the place of the silent agents, and ask them instead."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reject:
     """Refuse the message (before), or undo the step (after, always)."""
 
@@ -117,7 +142,7 @@ class Warn:
 
 
 TimerEffect: TypeAlias = RaiseEvent | GoTo | FailInstance
-DebtEffect: TypeAlias = Skip | RaiseEvent | GoTo
+DebtEffect: TypeAlias = Skip | ReplaceSilent | RaiseEvent | GoTo
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +192,15 @@ class EventTrigger:
     event: str
 
 
-Trigger: TypeAlias = MessageTrigger | EventTrigger
+@dataclass(frozen=True, slots=True)
+class ChildTrigger:
+    """The end of a child started under this name, with this outcome when one is named."""
+
+    child: str
+    outcome: FinalOutcome | None = None
+
+
+Trigger: TypeAlias = MessageTrigger | EventTrigger | ChildTrigger
 
 
 # -- actions ----------------------------------------------------------------------------------------------------------
@@ -213,10 +246,11 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """`emit`: raise an internal event, handled in this step."""
+    """`emit`: raise an internal event, handled in this step; or, `to_parent`, an input of the parent."""
 
     event: str
     payload: Template | None = None
+    to_parent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +284,103 @@ class Log:
     text: Template
 
 
-Action: TypeAlias = SetVariable | AppendToList | Send | Emit | StartTimer | CancelTimer | Fail | Log
+@dataclass(frozen=True, slots=True)
+class ChildAgents:
+    """Whom a child's role is given: the agents of a role of the parent, or (`agents`) an id or a list of ids."""
+
+    child_role: str
+    role: str | None = None
+    agents: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartProtocol:
+    """`start_protocol`. `name` is its `as`; `version` None: the one fixed when the parent was published.
+
+    `inputs` renders to an object, which the child checks.
+    """
+
+    protocol: str
+    version: str | None
+    name: str
+    inputs: Template | None = None
+    roles: tuple[ChildAgents, ...] = ()
+    detach: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelProtocol:
+    """`cancel_protocol`: every running child of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """`bind`: these agents at once (an id or a list of ids), or as many as `count` says from the directory."""
+
+    role: str
+    agents: Template | None = None
+    count: int | Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unbind:
+    """`unbind`: these agents (an id or a list of ids), or all of the role."""
+
+    role: str
+    agents: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """`replace`: these agents (None: all of the role) leave; `count` others (None: as many) are asked for."""
+
+    role: str
+    agents: Template | None = None
+    count: int | Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compensate:
+    """`compensate`: runs the kept compensations, the newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallFunction:
+    """A registered pure function. `arguments` holds a template for each parameter given; `into` names a variable."""
+
+    function: Function
+    arguments: tuple[tuple[str, Template], ...]
+    into: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """An action once for each item of a list, which expressions then read as `each`."""
+
+    items: Expression
+    action: Action
+
+
+Action: TypeAlias = (
+    SetVariable
+    | AppendToList
+    | Send
+    | Emit
+    | StartTimer
+    | CancelTimer
+    | Fail
+    | Log
+    | StartProtocol
+    | CancelProtocol
+    | Bind
+    | Unbind
+    | Replace
+    | Compensate
+    | CallFunction
+    | ForEach
+)
 
 
 # -- states, transitions, constraints ---------------------------------------------------------------------------------
@@ -281,6 +411,7 @@ class Transition:
     actions: tuple[Action, ...]
     reenter: bool = False
     description: str = ""
+    compensation: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +466,7 @@ class Machine:
     environment: Environment
     functions: Mapping[str, str] = field(default_factory=dict)
     types: NamedTypes = field(default_factory=dict)
+    inputs: Mapping[str, InputDeclaration] = field(default_factory=dict)
     lookup: Lookup = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from strabo_runtime.engine.inputs import Agents, Input
+from strabo_runtime.engine.inputs import Agents, Input, Parent
 from strabo_runtime.engine.instance import Change, Instance
 from strabo_runtime.engine.rejection import RefusedBy, Rejection
 from strabo_runtime.expressions.types import Json
@@ -55,7 +56,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of an instance, told to its starter."""
+    """The end of an instance, told to its starter; for a child (`to_parent`), to the instance `to`: a ChildFinished.
+
+    A start of a child that is refused or fails gives one too, since the parent waits for it.
+    """
 
     id: str
     to: str
@@ -63,9 +67,56 @@ class Outcome:
     state: str
     result: Json
     error: str | None
+    to_parent: bool = False
 
 
-Output: TypeAlias = Delivery | Reply | Outcome
+@dataclass(frozen=True, slots=True)
+class ChildStart:
+    """A child to be started: its Start has this id, the instance id `to`, and `parent.instance_id` as starter."""
+
+    id: str
+    to: str
+    protocol: str
+    version: str | None
+    named: Mapping[str, Agents]
+    inputs: Mapping[str, Json]
+    parent: Parent
+
+
+@dataclass(frozen=True, slots=True)
+class ChildCancel:
+    """A child, the instance `to`, to be cancelled: a Cancel by its parent."""
+
+    id: str
+    to: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParentEvent:
+    """An event for the parent, the instance `to`: a ChildEvent."""
+
+    id: str
+    to: str
+    event: str
+    payload: Json
+
+
+@dataclass(frozen=True, slots=True)
+class BindRequest:
+    """A question to the agent directory, answered after the step by an AgentsFound for this request's id.
+
+    `excluded` are agents that must not be found: those bound already, and those that the instance dropped.
+    """
+
+    id: str
+    role: str
+    capabilities: tuple[str, ...]
+    count: int
+    excluded: Agents
+
+
+Output: TypeAlias = Delivery | Reply | Outcome | ChildStart | ChildCancel | ParentEvent | BindRequest
 
 
 @quick_init

@@ -3,7 +3,8 @@
 from strabo_runtime.expressions.environment import Environment
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError, ExpressionErrors
 from strabo_runtime.expressions.expression import Expression
-from strabo_runtime.expressions.facts import Context, EventFacts, InstanceFacts, MessageFacts
+from strabo_runtime.expressions.facts import ChildFacts, Context, EventFacts, InstanceFacts, MessageFacts
+from strabo_runtime.expressions.registry import Function, Functions
 from strabo_runtime.expressions.roots import ROOT_NAMES
 from strabo_runtime.expressions.schema import json_schema
 from strabo_runtime.expressions.scope import Scope, Variables
@@ -18,6 +19,7 @@ from strabo_runtime.expressions.validator import PayloadValidator
 
 __all__ = [
     "ROOT_NAMES",
+    "ChildFacts",
     "Context",
     "Environment",
     "EvaluationError",
@@ -25,6 +27,8 @@ __all__ = [
     "Expression",
     "ExpressionError",
     "ExpressionErrors",
+    "Function",
+    "Functions",
     "InstanceFacts",
     "MessageFacts",
     "PayloadValidator",

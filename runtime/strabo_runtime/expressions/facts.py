@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from strabo_runtime.expressions.types import Json
+from strabo_runtime.expressions.types import Json, Type
 from strabo_runtime.frozen import quick_init
 
 Agents: TypeAlias = tuple[str, ...]
@@ -37,6 +37,17 @@ class EventFacts:
     payload: Json
 
 
+@dataclass(frozen=True, slots=True)
+class ChildFacts:
+    """A child that ended; a failed one has no result, a successful one no error."""
+
+    name: str
+    id: str
+    outcome: str
+    result: Json
+    error: str | None
+
+
 @quick_init
 @dataclass(frozen=True, slots=True)
 class InstanceFacts:
@@ -56,8 +67,11 @@ class Context:
     """What the triggers of the expression's place give.
 
     `message` is in scope where every alternative is a message (`message_types` lists them), typed by the fields that
-    all of them share; `event` likewise.
+    all of them share; `event` likewise, and `child` where every alternative is a child's end. `each` is the type of
+    the items of the `for_each` around the place (None: there is none).
     """
 
     message_types: tuple[str, ...] = ()
     event_names: tuple[str, ...] = ()
+    child_names: tuple[str, ...] = ()
+    each: Type | None = None

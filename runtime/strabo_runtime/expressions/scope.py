@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from strabo_runtime.expressions.facts import Agents, EventFacts, InstanceFacts, MessageFacts
+from strabo_runtime.expressions.facts import Agents, ChildFacts, EventFacts, InstanceFacts, MessageFacts
 from strabo_runtime.expressions.time import instant
 from strabo_runtime.expressions.types import Json
+
+NO_CHILDREN: Mapping[str, list[Json]] = {}
+"""No child was started: a name that is missing stands for an empty list."""
 
 
 class Variables:
@@ -44,6 +47,9 @@ class Variables:
 class Scope:
     """What expressions see during one step. The engine owns it and changes it between evaluations.
 
+    `children` maps a child's `as` to `{"id", "status", "result", "error"}` in start order; `child` is the one whose end
+    the step takes; `each` is the item that a `for_each` stands at. These three are set as attributes.
+
     Stored values are never changed in place: a list that is appended to becomes a new list, so that the instance before
     the step keeps its own.
     """
@@ -51,6 +57,9 @@ class Scope:
     __slots__ = (
         "_now",
         "_snapshot",
+        "child",
+        "children",
+        "each",
         "event",
         "instance",
         "message",
@@ -83,6 +92,9 @@ class Scope:
         self.message = message
         self.event = event
         self.starting = starting
+        self.child: ChildFacts | None = None
+        self.children: Mapping[str, list[Json]] = NO_CHILDREN
+        self.each: Json = None
 
     @property
     def variables(self) -> Variables:
