@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := avro topics agents_sdk runtime tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench clean
+.PHONY: help setup run test check bench mutants clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ check: .venv/.test ## ruff, mypy, import-linter and the fast tests, in under a m
 
 bench: .venv/.test ## speed and memory against a baseline in the same run; writes build/bench.json
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+mutants: .venv/.test ## mutation testing of engine and language (ARGS="--sample 300 --seed 1"); writes build/mutants.json
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[mutation]' -c constraints.txt
+	@$(BIN)/python -m tests.mutation $(ARGS)
 
 clean: ## remove the virtual environment and what builds left
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
