@@ -34,7 +34,7 @@ FORMS: Final = (
 )
 
 # CEL's keywords cannot be selected as fields (language definition, section "Syntax").
-_UNREADABLE_FIELDS = ("in", "true", "false", "null")
+UNREADABLE_FIELDS = ("in", "true", "false", "null")
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_-]*)|([<>(),?]))")
 
 
@@ -188,7 +188,7 @@ def _field_map(node: MappingNode, what: str, reporter: Reporter) -> TypeSyntax:
         if key.text == "open" and isinstance(value, ScalarNode) and isinstance(value.value, bool):
             is_open = value.value
             continue
-        if IDENTIFIER.fullmatch(key.text) is None or key.text in _UNREADABLE_FIELDS:
+        if IDENTIFIER.fullmatch(key.text) is None or key.text in UNREADABLE_FIELDS:
             reporter.error(
                 "bad-name",
                 key.span,
