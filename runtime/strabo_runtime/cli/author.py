@@ -10,7 +10,7 @@ import typer
 
 from strabo_runtime.cli.failures import FINDING, USAGE, fail
 from strabo_runtime.cli.options import Format, Output
-from strabo_runtime.cli.render import echo_json
+from strabo_runtime.cli.render import echo_json, write
 
 if TYPE_CHECKING:
     from strabo_runtime.engine.machine import Machine
@@ -119,7 +119,7 @@ def diagram(
     from strabo_runtime.diagram import to_dot, to_mermaid, to_svg
 
     draw = {Picture.mermaid: to_mermaid, Picture.dot: to_dot, Picture.svg: to_svg}[picture]
-    _write(draw(_loaded_machine(file)), to)
+    write(draw(_loaded_machine(file)), to)
 
 
 def models(file: File, to: Target = None) -> None:
@@ -127,7 +127,7 @@ def models(file: File, to: Target = None) -> None:
     from strabo_runtime.models import python_models
 
     machine = _loaded_machine(file)
-    _write(python_models(machine, machine.types), to)
+    write(python_models(machine, machine.types), to)
 
 
 def _load(file: Path) -> Loaded:
@@ -167,13 +167,3 @@ def _print_findings(findings: list[Diagnostic], sources: dict[str, str], output:
     if findings:
         errors = sum(finding.severity == "error" for finding in findings)
         typer.echo(f"{errors} error(s), {len(findings) - errors} warning(s)", err=True)
-
-
-def _write(text: str, to: Path | None) -> None:
-    if to is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        to.write_text(text, encoding="utf-8")
-    except OSError as error:
-        fail(f"cannot write {to}: {error.strerror}")

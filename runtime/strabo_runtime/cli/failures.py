@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
 import tempfile
 import traceback
@@ -61,15 +62,15 @@ def fail(text: str, code: int = USAGE) -> NoReturn:
 
 def report(error: BaseException) -> int:
     """Print what went wrong in one line on stderr and return the exit code. Never a traceback for a known error."""
+    if _reader_has_gone(error):
+        _silence_standard_output()
+        return 0
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else USAGE
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return INTERRUPTED
     if isinstance(error, typer.Exit):
         return error.exit_code
-    if isinstance(error, BrokenPipeError):
-        _silence_standard_output()
-        return 0
     if _is_named(error, "ClickException"):
         _say_usage(error)
         return USAGE
@@ -146,6 +147,22 @@ def _say(text: str) -> None:
     print(f"strabo: {text}", file=sys.stderr)
 
 
+def _reader_has_gone(error: BaseException) -> bool:
+    """Whether it is our own output that nobody reads any more (`strabo ... | head`), and not a connection that broke.
+
+    The command line library turns the error into an exit of its own, which then has it as its context.
+    """
+    if not isinstance(error.__context__ if isinstance(error, SystemExit) else error, BrokenPipeError):
+        return False
+    if sys.__stdout__ is None or not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(sys.__stdout__.fileno(), 0)
+    # The end of a pipe that is written to is in error once nobody holds the other end.
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
 def _silence_standard_output() -> None:
-    # The reader of the pipe has gone (`strabo ... | head`): the flush at exit must not complain about it.
-    sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open to the end
+    # The flush at exit must not complain about what it cannot write; it goes by the descriptor.
+    if sys.__stdout__ is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())

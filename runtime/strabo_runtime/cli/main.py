@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from strabo_runtime.cli import agents, author, demo, dev, instances, operate, protocols, run, topics
+from strabo_runtime.cli import agents, author, demo, dev, instances, operate, protocols, run, schema, topics
 from strabo_runtime.cli.failures import report
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 
 app.command("demo")(demo.demo)
 app.command("dev")(dev.dev)
+app.command("schema")(schema.schema)
 for module, verbs in (
     (author, ("verify", "test", "simulate", "diagram", "models")),
     (operate, ("start", "send", "replay")),
@@ -68,6 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = command.main(
             args=list(arguments) if arguments is not None else None, prog_name="strabo", standalone_mode=False
         )
+        # What is still buffered is written here, so that a reader who has gone is noticed as anywhere else.
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BaseException as error:
         sys.exit(report(error))
     sys.exit(code if isinstance(code, int) else 0)

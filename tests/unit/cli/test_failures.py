@@ -68,3 +68,12 @@ def test_a_fault_of_ours_keeps_its_traceback_in_a_file(
     assert "please report it" in one_line(capsys)
     (kept,) = tmp_path.iterdir()
     assert "ZeroDivisionError" in kept.read_text(encoding="utf-8")
+
+
+def test_a_connection_that_breaks_is_no_reader_who_has_gone(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("STRABO_DEBUG", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert failures.report(BrokenPipeError(errno.EPIPE, "Broken pipe")) == 70
+    assert "BrokenPipeError" in one_line(capsys)
