@@ -1,16 +1,18 @@
 """The engine: one pure function from an instance and an input to a step."""
 
 from strabo_runtime.engine.admission import Need, binding_needs
-from strabo_runtime.engine.changes import apply_changes
 from strabo_runtime.engine.completion import outcome_of
+from strabo_runtime.engine.deferral import next_retry
 from strabo_runtime.engine.errors import EngineError, UnreadableState
 from strabo_runtime.engine.identity import NotJson, input_key, message_digest, start_digest
 from strabo_runtime.engine.inputs import Agents, Input, Message, Start, TimerDue
 from strabo_runtime.engine.instance import Change, Debt, Incident, Instance, Timer
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import Delivery, MicroStep, Outcome, Output, Rejection, Reply, Step
+from strabo_runtime.engine.recovery import apply_changes, recover
 from strabo_runtime.engine.replay import replay
-from strabo_runtime.engine.snapshot import decode_input, decode_instance, encode_input, encode_instance
+from strabo_runtime.engine.snapshot import decode_instance, encode_instance
+from strabo_runtime.engine.stored_inputs import decode_input, encode_input
 from strabo_runtime.engine.timers import next_due, timer_input
 from strabo_runtime.engine.transition import fail_step, step
 
@@ -47,7 +49,9 @@ __all__ = [
     "input_key",
     "message_digest",
     "next_due",
+    "next_retry",
     "outcome_of",
+    "recover",
     "replay",
     "start_digest",
     "step",

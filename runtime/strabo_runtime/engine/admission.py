@@ -1,4 +1,4 @@
-"""Decides whether an input is known already, whether its sender may send it, and who takes part in a new instance."""
+"""Decides whether a message may be sent by its sender, and who takes part in a new instance."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from strabo_runtime.engine.execution import LATEST_TIME, bounded_time
+from strabo_runtime.engine.execution import LATEST_TIME
 from strabo_runtime.engine.identity import human_agent, shared_roles
+from strabo_runtime.engine.initial import passed_in, scope_of_start
 from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import Machine, MessageType, Role
 from strabo_runtime.engine.outputs import Rejection
-from strabo_runtime.expressions import EvaluationError, Expression, InstanceFacts, MessageFacts, Variables
+from strabo_runtime.expressions import EvaluationError, Expression, MessageFacts
 from strabo_runtime.expressions.suggestion import nearest
 from strabo_runtime.expressions.types import Json
 
 
 class Admitted(NamedTuple):
-    """A message that may be taken: what expressions read of it, and whom it goes on to (role → agents)."""
+    """A message that may be taken: what expressions read of it, and whom it goes on to (role → agents).
+
+    `joins`: its sender is not bound yet, and will be to `facts.role`, which is open.
+    """
 
     facts: MessageFacts
     onward: Mapping[str, Agents]
     turns: Mapping[str, int]
+    joins: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,11 @@ def admit(
     kind = machine.messages.get(message.type)
     if kind is None:
         return Rejection("schema", _unknown("message type", message.type, machine.messages, machine.name))
+    joins = False
     role = _sender_role(machine, kind, message, roles)
+    if role is None:
+        role = _opening(machine, kind, message, roles)
+        joins = True
     if isinstance(role, Rejection):
         return role
     payload = _checked_payload(kind, message)
@@ -63,7 +72,7 @@ def admit(
         covered, turns = addressed
         to = tuple(dict.fromkeys(agent for agents in covered.values() for agent in agents))
         onward = {role: agents for role, agents in covered.items() if role not in machine.lookup.engine_roles}
-    return Admitted(_facts(message, payload, to, role), onward, turns)
+    return Admitted(_facts(message, payload, to, role), onward, turns, joins)
 
 
 def _facts(message: Message, payload: Json, to: Agents, role: str) -> MessageFacts:
@@ -83,23 +92,42 @@ def _facts(message: Message, payload: Json, to: Agents, role: str) -> MessageFac
 
 def _sender_role(
     machine: Machine, kind: MessageType, message: Message, roles: Mapping[str, Agents]
-) -> str | Rejection:
-    """The role that the sender speaks for: the one it names, else the first that it holds."""
+) -> str | Rejection | None:
+    """The role that the sender speaks for: the one it names, else the first that it holds; None where it holds none."""
     engine_roles = machine.lookup.engine_roles
     if message.role is not None:
         if message.role not in kind.senders:
             return Rejection(
                 "unbound", f"{kind.name} is sent by {_listed(kind.senders)}, not by the role {message.role!r}"
             )
-        if message.role not in engine_roles and message.sender in roles.get(message.role, ()):
-            return message.role
-    else:
-        for role in kind.senders:
-            if role not in engine_roles and message.sender in roles.get(role, ()):
-                return role
-    role = message.role or _listed(kind.senders)
+        held = message.role not in engine_roles and message.sender in roles.get(message.role, ())
+        return message.role if held else None
+    for role in kind.senders:
+        if role not in engine_roles and message.sender in roles.get(role, ()):
+            return role
+    return None
+
+
+def _opening(
+    machine: Machine, kind: MessageType, message: Message, roles: Mapping[str, Agents]
+) -> str | Rejection:
+    """The open role that a sender who holds none joins by this message: the one it names, else the type's first."""
+    name = message.role or kind.senders[0]
+    role = machine.roles[name]
+    if not role.open or role.played_by == "engine" or not message.sender:
+        return Rejection(
+            "unbound",
+            f"{message.sender!r} is not bound to {message.role or _listed(kind.senders)} here, so it may not send"
+            f" {kind.name}",
+        )
+    if role.maximum is not None and len(roles.get(name, ())) >= role.maximum:
+        return _full(message.sender, role)
+    return name
+
+
+def _full(agent: str, role: Role) -> Rejection:
     return Rejection(
-        "unbound", f"{message.sender!r} is not bound to {role} here, so it may not send {kind.name}"
+        "unbound", f"{agent!r} cannot join the role {role.name}: it has its {role.maximum} agents already"
     )
 
 
@@ -156,17 +184,35 @@ def _addressed(
 
 
 class Bound(NamedTuple):
-    """Who takes part in a new instance, and its starting message (None: it starts without one)."""
+    """Who takes part in a new instance, its inputs, and its starting message (None: it starts without one)."""
 
     roles: Mapping[str, Agents]
+    inputs: Mapping[str, Json]
     message: Admitted | None
+
+
+class _Begun(NamedTuple):
+    """What is known of a start before the directory is asked."""
+
+    facts: MessageFacts | None
+    inputs: Mapping[str, Json]
+    given: Mapping[str, Agents]
+    needs: Mapping[str, Need]
 
 
 def binding_needs(machine: Machine, start: Start) -> Mapping[str, Need] | Rejection:
     """The roles that the directory is asked for, in order, or why this start is refused whatever it answers."""
+    begun = _begun(machine, start)
+    return begun if isinstance(begun, Rejection) else begun.needs
+
+
+def _begun(machine: Machine, start: Start) -> _Begun | Rejection:
     facts = _starting_facts(machine, start)
     if isinstance(facts, Rejection):
         return facts
+    inputs = passed_in(machine, start, facts)
+    if isinstance(inputs, Rejection):
+        return inputs
     given = _given(machine, start, facts)
     if isinstance(given, Rejection):
         return given
@@ -174,25 +220,20 @@ def binding_needs(machine: Machine, start: Start) -> Mapping[str, Need] | Reject
     for role in machine.roles.values():
         if role.played_by != "agent" or role.name in start.named:
             continue
-        present = given.get(role.name, ())
-        want = _wanted(machine, role, start, facts)
+        want = _wanted(machine, role, start, facts, inputs)
         if isinstance(want, Rejection):
             return want
-        if present and want is not None and want <= len(present):
-            continue
-        needs[role.name] = Need(role.name, role.capabilities, want, role.minimum, role.maximum)
-    return needs
+        if want is None or want > len(given.get(role.name, ())):
+            needs[role.name] = Need(role.name, role.capabilities, want, role.minimum, role.maximum)
+    return _Begun(facts, inputs, given, needs)
 
 
 def bind(machine: Machine, start: Start) -> Bound | Rejection:
     """Bind every role of a new instance from what the starter named and the directory answered."""
-    needs = binding_needs(machine, start)
-    if isinstance(needs, Rejection):
-        return needs
-    facts = _starting_facts(machine, start)
-    given = _given(machine, start, facts if isinstance(facts, MessageFacts) else None)
-    if isinstance(given, Rejection):
-        return given
+    begun = _begun(machine, start)
+    if isinstance(begun, Rejection):
+        return begun
+    given, needs = begun.given, begun.needs
     roles: dict[str, Agents] = {}
     for role in machine.roles.values():
         if role.played_by == "engine":
@@ -215,9 +256,9 @@ def bind(machine: Machine, start: Start) -> Bound | Rejection:
         roles[role.name] = agents
     bound = shared_roles(tuple(roles.items()))
     if start.message is None:
-        return Bound(bound, None)
+        return Bound(bound, begun.inputs, None)
     admitted = admit(machine, start.message, bound, {})
-    return admitted if isinstance(admitted, Rejection) else Bound(bound, admitted)
+    return admitted if isinstance(admitted, Rejection) else Bound(bound, begun.inputs, admitted)
 
 
 def _starting_facts(machine: Machine, start: Start) -> MessageFacts | Rejection | None:
@@ -266,7 +307,14 @@ def _given(machine: Machine, start: Start, facts: MessageFacts | None) -> dict[s
         named = given.get(facts.role)
         if named is None:
             given[facts.role] = (facts.sender,)
-        elif facts.sender not in named:
+        elif facts.sender in named:
+            pass
+        elif machine.roles[facts.role].open:
+            maximum = machine.roles[facts.role].maximum
+            if maximum is not None and len(named) >= maximum:
+                return _full(facts.sender, machine.roles[facts.role])
+            given[facts.role] = (*named, facts.sender)
+        else:
             return Rejection(
                 "unbound",
                 f"{facts.sender!r} starts as {facts.role}, and {_listed(named)} was named for that role",
@@ -274,25 +322,21 @@ def _given(machine: Machine, start: Start, facts: MessageFacts | None) -> dict[s
     return given
 
 
-def _wanted(machine: Machine, role: Role, start: Start, facts: MessageFacts | None) -> int | Rejection | None:
+def _wanted(
+    machine: Machine, role: Role, start: Start, facts: MessageFacts | None, inputs: Mapping[str, Json]
+) -> int | Rejection | None:
     """How many are sought, within the role's bounds; None: every healthy agent."""
     count: Json = None
     if isinstance(role.count, Expression):
-        now = bounded_time(start.now, start.received_at)
-        instance = InstanceFacts(
-            start.instance_id, machine.name, machine.version, machine.initial, now, 1, None
-        )
-        scope = machine.environment.scope(
-            Variables.of({}), now=now, instance=instance, roles={}, pending={}, starting=facts
-        )
         try:
-            count = role.count.evaluate(scope)
+            count = role.count.evaluate(scope_of_start(machine, start, facts, inputs))
         except EvaluationError as error:
             return Rejection("quorum", f"how many agents the role {role.name} needs cannot be told: {error}")
     elif role.count is not None:
         count = role.count
     else:
-        return None if role.maximum is None else max(role.minimum, 1)
+        # An open role that needs nobody is filled by whoever joins.
+        return None if role.maximum is None else max(role.minimum, 0 if role.open else 1)
     if not isinstance(count, int | float) or isinstance(count, bool) or not count >= 0:
         return Rejection(
             "quorum", f"the role {role.name} needs {count!r} agents, which is no number of agents"
@@ -317,6 +361,11 @@ def stale(instance: Instance, message: Message) -> Rejection:
         f"{message.id!r} of {message.sender!r} was sent before messages that {instance.id} has already forgotten,"
         " so it may be a late repeat; send it again under a new id if it is not",
     )
+
+
+def finished(instance: Instance) -> Rejection:
+    """The refusal of whatever comes to an instance that has ended."""
+    return Rejection("finished", f"{instance.id} has ended in state {instance.state} ({instance.status})")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from strabo_runtime.engine.changes import failed, refused
+from strabo_runtime.engine.changes import KEPT_INCIDENTS, failed, refused
 from strabo_runtime.engine.completion import outcome_of
+from strabo_runtime.engine.deferral import due_for_retry, without_retried
 from strabo_runtime.engine.execution import bounded_time
-from strabo_runtime.engine.identity import input_key, message_digest, reply_id, sender_key, start_digest
-from strabo_runtime.engine.inputs import Input, Message, Start, TimerDue
+from strabo_runtime.engine.identity import (
+    input_key,
+    message_digest,
+    outcome_id,
+    reply_id,
+    sender_key,
+    start_digest,
+)
+from strabo_runtime.engine.inputs import Input, Message, Retry, Start, TimerDue
 from strabo_runtime.engine.instance import Incident, Instance
-from strabo_runtime.engine.outputs import Output, Rejection, Reply, Step
+from strabo_runtime.engine.outputs import Outcome, Output, Rejection, Reply, Step
 from strabo_runtime.engine.rejection import clipped
 from strabo_runtime.engine.timers import without
 from strabo_runtime.engine.window import Seen
@@ -51,6 +60,36 @@ def reply_to(
     return Reply(reply_id(instance_id, given.id, kind), sender, kind, given.id, rejection, error)
 
 
+def answers(
+    instance: Instance | None,
+    given: Input,
+    kind: Literal["accepted", "rejected", "failed"],
+    rejection: Rejection | None = None,
+    error: str | None = None,
+) -> tuple[Output, ...]:
+    """Who is told what of an input: a sender or starter by a reply, a parent only that its child will never be.
+
+    Nobody waits for an answer to anything else.
+    """
+    if isinstance(given, Message):
+        return (reply_to("" if instance is None else instance.id, given, kind, rejection, error),)
+    if isinstance(given, Retry):
+        message = None if instance is None else due_for_retry(instance)
+        if instance is None or message is None:
+            return ()
+        return (reply_to(instance.id, message, kind, rejection, error),)
+    if not isinstance(given, Start):
+        return ()
+    if given.parent is None:
+        return (reply_to(given.instance_id, given, kind, rejection, error),)
+    if instance is not None:
+        return ()
+    reason = error if rejection is None else rejection.text
+    return (
+        Outcome(outcome_id(given.instance_id), given.parent.instance_id, "failure", "", None, reason, True),
+    )
+
+
 def repeated(instance: Instance, given: Message | Start, known: Known) -> Step | None:
     """The answer to an id that was taken or refused before, None for a new one. The start's id is never forgotten."""
     refusal: Rejection | None = None
@@ -65,7 +104,7 @@ def repeated(instance: Instance, given: Message | Start, known: Known) -> Step |
         text = f"the id {given.id!r} was used before, with another content; use a new id"
         return refuse_untraced(instance, given, Rejection("conflict", text))
     kind: Literal["accepted", "rejected"] = "accepted" if refusal is None else "rejected"
-    outputs: tuple[Output, ...] = (reply_to(instance.id, given, kind, refusal),)
+    outputs = answers(instance, given, kind, refusal)
     if isinstance(given, Start) and instance.status != "running":
         outputs = (*outputs, outcome_of(instance))
     return Step(given, "duplicate", instance, instance, outputs=outputs, rejection=refusal)
@@ -105,7 +144,7 @@ def refuse(
 def refuse_untraced(instance: Instance | None, given: Message | Start, rejection: Rejection) -> Step:
     """Refuse without any trace in the instance."""
     rejection = rejection.clipped()
-    outputs = (reply_to(_target(instance, given), given, "rejected", rejection),)
+    outputs = answers(instance, given, "rejected", rejection)
     return Step(given, "rejected", instance, instance, outputs=outputs, rejection=rejection)
 
 
@@ -126,26 +165,32 @@ def ignore(instance: Instance, message: Message, known: Known) -> Step:
 def fail(instance: Instance | None, given: Input, reason: str, *, incident: bool = True) -> Step:
     """Undo the step: an incident on the instance, the input consumed, its sender told.
 
-    Without the `incident` the instance is as before, but for a timer that is taken out.
+    Without the `incident` the instance is as before, but for a timer or deferred message that is taken out.
     """
     reason = clipped(reason, _LONGEST_REASON)
-    outputs: tuple[Output, ...] = ()
-    if not isinstance(given, TimerDue):
-        outputs = (reply_to(_target(instance, given), given, "failed", error=reason),)
+    outputs = answers(instance, given, "failed", error=reason)
     if instance is None:
         return Step(given, "failed", None, None, outputs=outputs, error=reason)
-    arrived = given.due if isinstance(given, TimerDue) else given.received_at
-    noted = Incident(given.id, bounded_time(given.now, arrived, instance.now), reason) if incident else None
+    after = _consumed(instance, given)
+    if incident:
+        noted = Incident(given.id, bounded_time(given.now, _arrival(given), instance.now), reason)
+        after = replace(after, incidents=(*instance.incidents, noted)[-KEPT_INCIDENTS:])
+    return Step(
+        given, "failed", instance, after, outputs=outputs, error=reason, changes=failed(instance, after)
+    )
+
+
+def _consumed(instance: Instance, given: Input) -> Instance:
+    """The instance without what the input took up: a timer does not fire again, nor is a deferred message kept."""
     if isinstance(given, TimerDue):
         timers, pending = without(instance, given.key, given.due)
-        after, changes = failed(instance, noted, timers, pending)
-    else:
-        after, changes = failed(instance, noted)
-    return Step(given, "failed", instance, after, outputs=outputs, error=reason, changes=changes)
+        if timers == instance.timers and pending == instance.pending:
+            return instance
+        return replace(instance, timers=timers, pending=pending)
+    return without_retried(instance) if isinstance(given, Retry) else instance
 
 
-def _target(instance: Instance | None, given: Message | Start) -> str:
-    """The instance that an answer speaks of; a message to none does not say which it meant."""
-    if instance is not None:
-        return instance.id
-    return given.instance_id if isinstance(given, Start) else ""
+def _arrival(given: Input) -> int:
+    if isinstance(given, TimerDue):
+        return given.due
+    return given.now if isinstance(given, Retry) else given.received_at

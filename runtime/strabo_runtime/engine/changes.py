@@ -1,39 +1,34 @@
-"""Recorded changes: what a step changed, as a list that recovery applies without evaluating anything.
+"""Recorded changes: what a step changed, as a list that recovery applies without evaluating anything (`recovery`).
 
 A change is a path and a value. `variables.x` and `variables.x+` set and append, `roles.R` and the other whole fields
-replace, `seen+` and `incidents+` add one entry, and `instance` gives a new instance whole.
+replace, `seen+` and `incidents+` add one entry, and `instance` gives a new instance whole. `children` puts rows at
+their places, `compensations` gives how many of the oldest stay and the new ones, and `deferred` and `deliveries` say by
+id what is gone, and what is new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
-from strabo_runtime.engine.errors import UnreadableState
-from strabo_runtime.engine.instance import Change, Incident, Instance
-from strabo_runtime.engine.machine import Machine
-from strabo_runtime.engine.outputs import Rejection
+from strabo_runtime.engine.inputs import Message
+from strabo_runtime.engine.instance import Change, Child, Compensation, Instance
 from strabo_runtime.engine.snapshot import (
-    decode_debts,
-    decode_instance,
-    decode_rejection,
-    decode_timers,
+    encode_child,
+    encode_compensations,
     encode_debts,
     encode_instance,
     encode_rejection,
+    encode_requests,
     encode_timers,
-    measured_size,
 )
+from strabo_runtime.engine.stored_inputs import encode_message
 from strabo_runtime.engine.window import Seen
-from strabo_runtime.expressions import Variables
 from strabo_runtime.expressions.types import Json
 
 KEPT_INCIDENTS = 100
 """How many incidents an instance keeps, the newest ones."""
-
-_PLAIN = ("revision", "now", "state", "status", "error", "result", "timers_set")
-_MAPS = ("turns", "last_deliveries", "labels")
 
 
 def change_list(before: Instance | None, after: Instance, variables: Sequence[Change]) -> tuple[Change, ...]:
@@ -69,7 +64,45 @@ def change_list(before: Instance | None, after: Instance, variables: Sequence[Ch
         changes.append(("labels", dict(after.labels)))
     if after.status != before.status:
         changes += [("status", after.status), ("error", after.error), ("result", after.result)]
+    if after.children is not before.children:
+        changes.append(("children", _changed_children(before.children, after.children)))
+    if after.deferred is not before.deferred:
+        changes.append(("deferred", _changed_messages(before.deferred, after.deferred)))
+    if after.retry != before.retry:
+        changes.append(("retry", after.retry))
+    if after.compensations is not before.compensations:
+        staying = _common_length(before.compensations, after.compensations)
+        changes.append(("compensations", [staying, encode_compensations(after.compensations[staying:])]))
+    if after.requests is not before.requests:
+        changes.append(("requests", encode_requests(after.requests)))
+    if after.dropped is not before.dropped:
+        changes += [
+            (f"dropped.{role}", list(ids))
+            for role, ids in after.dropped.items()
+            if ids != before.dropped.get(role)
+        ]
     return tuple(changes)
+
+
+def _changed_children(before: Sequence[Child], after: Sequence[Child]) -> Json:
+    return [
+        [place, encode_child(child)]
+        for place, child in enumerate(after)
+        if place >= len(before) or child is not before[place]
+    ]
+
+
+def _changed_messages(before: Sequence[Message], after: Sequence[Message]) -> Json:
+    kept, known = {message.id for message in after}, {message.id for message in before}
+    return [
+        [message.id for message in before if message.id not in kept],
+        [encode_message(message) for message in after if message.id not in known],
+    ]
+
+
+def _common_length(before: Sequence[Compensation], after: Sequence[Compensation]) -> int:
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((place for place, (old, new) in pairs if old is not new), min(len(before), len(after)))
 
 
 def refused(before: Instance, seen: Seen) -> tuple[Instance, tuple[Change, ...]]:
@@ -77,82 +110,21 @@ def refused(before: Instance, seen: Seen) -> tuple[Instance, tuple[Change, ...]]
     return replace(before, seen=seen), (_remembered(seen),)
 
 
-def failed(
-    before: Instance, incident: Incident | None, timers: Any = None, pending: Any = None
-) -> tuple[Instance, tuple[Change, ...]]:
-    """The instance with an incident, if there is one; where a timer failed, without what was due."""
+def failed(before: Instance, after: Instance) -> tuple[Change, ...]:
+    """What a failed step changed: an incident, if there is a new one, and what its input took up."""
     changes: list[Change] = []
-    after = before
-    if incident is not None:
+    if after.incidents is not before.incidents:
+        incident = after.incidents[-1]
         changes.append(("incidents+", [incident.input_id, incident.at, incident.reason]))
-        after = replace(before, incidents=(*before.incidents, incident)[-KEPT_INCIDENTS:])
-    if timers is not None and timers != before.timers:
-        after = replace(after, timers=timers)
-        changes.append(("timers", encode_timers(timers)))
-    if pending is not None and pending != before.pending:
-        after = replace(after, pending=pending)
-        changes.append(("pending", encode_debts(pending)))
-    return after, tuple(changes)
-
-
-def apply_changes(machine: Machine, before: Instance | None, changes: Iterable[Change]) -> Instance:
-    """The instance after a recorded step. Raises UnreadableState."""
-    listed = list(changes)
-    try:
-        if before is None:
-            ((path, stored),) = listed
-            if path != "instance" or not isinstance(stored, dict):
-                raise ValueError(f"a new instance cannot begin with the change {path!r}")
-            return decode_instance(machine, stored)
-        return _apply(before, listed)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnreadableState(
-            f"recorded changes of {machine.name} {machine.version} cannot be applied: {type(error).__name__}: {error}"
-        ) from error
-
-
-def _apply(before: Instance, changes: Sequence[Change]) -> Instance:
-    fields: dict[str, Any] = {}
-    variables: dict[str, Json] | None = None
-    roles: dict[str, tuple[str, ...]] | None = None
-    for path, value in cast("Sequence[tuple[str, Any]]", changes):
-        field, _, name = path.partition(".")
-        if field == "variables":
-            if variables is None:
-                variables = before.variables.to_json()
-            if name.endswith("+"):
-                held = variables[name[:-1]]
-                variables[name[:-1]] = [*held, value] if isinstance(held, list) else [value]
-            else:
-                variables[name] = value
-        elif field == "roles":
-            roles = {**(before.roles if roles is None else roles), name: tuple(value)}
-        elif field == "seen+":
-            key, digest, sender, sent_at, refusal = value
-            rejection: Rejection | None = None if refusal is None else decode_rejection(refusal)
-            fields["seen"] = before.seen.remember(key, digest, sender, sent_at, rejection)
-        elif field == "incidents+":
-            fields["incidents"] = (*before.incidents, Incident(*value))[-KEPT_INCIDENTS:]
-        elif field == "timers":
-            fields[field] = decode_timers(value)
-        elif field == "pending":
-            fields[field] = decode_debts(value)
-        elif field == "deliveries":
-            gone, new = value
-            kept = {made: held for made, held in before.deliveries.items() if made not in gone}
-            fields[field] = {**kept, **new}
-        elif field == "quorum_lost":
-            fields[field] = tuple(value)
-        elif not name and (field in _PLAIN or field in _MAPS):
-            fields[field] = value
-        else:
-            raise ValueError(f"{path!r} is no change that is known")
-    if variables is not None:
-        fields["variables"] = Variables.of(variables)
-    if roles is not None:
-        fields["roles"] = roles
-    after = replace(before, **fields)
-    return replace(after, size_bound=measured_size(after))
+    if after.timers != before.timers:
+        changes.append(("timers", encode_timers(after.timers)))
+    if after.pending != before.pending:
+        changes.append(("pending", encode_debts(after.pending)))
+    if after.deferred is not before.deferred:
+        changes.append(("deferred", _changed_messages(before.deferred, after.deferred)))
+    if after.retry != before.retry:
+        changes.append(("retry", after.retry))
+    return tuple(changes)
 
 
 def _remembered(seen: Seen) -> Change:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from strabo_runtime.engine.action_kinds import COMPENSATE
+from strabo_runtime.engine.binding import requests_made
 from strabo_runtime.engine.changes import change_list
+from strabo_runtime.engine.children import cancel_attached
+from strabo_runtime.engine.compensation import run_kept
+from strabo_runtime.engine.deferral import refusals_at_end
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.execution import Execution, stored_size
 from strabo_runtime.engine.identity import outcome_id
-from strabo_runtime.engine.inputs import Input
+from strabo_runtime.engine.inputs import Input, Message
 from strabo_runtime.engine.instance import NOTHING, Instance, Status
-from strabo_runtime.engine.outputs import Outcome, Output, Rejection, Reply, Step, Verdict
+from strabo_runtime.engine.outputs import MicroStep, Outcome, Output, Rejection, Reply, Step, Verdict
 from strabo_runtime.engine.snapshot import measured_size
 from strabo_runtime.engine.timers import keep_requests
 from strabo_runtime.engine.window import Seen
@@ -37,11 +42,17 @@ def complete(
     """The step as a value. Raises StepError where the instance has outgrown its limit."""
     before, machine = execution.before, execution.machine
     status = _status(execution)
+    if status == "failure" and execution.compensations:
+        _compensate(execution)
     labels = _labels(execution)
     result: Json = None
+    unanswered: tuple[Message, ...] = ()
     if status == "running":
         keep_requests(execution)
+        if execution.entered and execution.deferred:
+            execution.retry = 0
     else:
+        unanswered = execution.deferred
         result = _finish(execution, status)
     if before is None or execution.pending is not before.pending:
         execution.size_bound += sum(_DEBT_OVERHEAD + 2 * len(debt.agent) for debt in execution.pending)
@@ -75,11 +86,22 @@ def complete(
         result,
         execution.error,
         execution.size_bound + _STEP_OVERHEAD,
+        execution.parent,
+        execution.children,
+        execution.deferred,
+        execution.retry,
+        execution.compensations,
+        execution.requests,
+        execution.dropped,
     )
     after = _within_limit(after, machine.limits.state_bytes, fresh=before is None)
     outputs: tuple[Output, ...] = execution.delivered if reply is None else (reply, *execution.delivered)
+    if execution.requested:
+        outputs = (*outputs, *execution.requested)
+    if execution.asked:
+        outputs = (*outputs, *requests_made(execution))
     if status != "running":
-        outputs = (*outputs, outcome_of(after))
+        outputs = (*outputs, *refusals_at_end(after, unanswered), outcome_of(after))
     return Step(
         given,
         verdict,
@@ -97,15 +119,29 @@ def complete(
 
 
 def outcome_of(instance: Instance) -> Outcome:
-    """What the starter is told of a finished instance, as often as it asks."""
+    """What the starter, or the parent, is told of a finished instance, as often as it asks."""
+    parent = instance.parent
     return Outcome(
         outcome_id(instance.id),
-        instance.starter,
+        instance.starter if parent is None else parent.instance_id,
         "success" if instance.status == "success" else "failure",
         instance.state,
         instance.result,
         instance.error,
+        parent is not None,
     )
+
+
+def _compensate(execution: Execution) -> None:
+    """The instance ends as failed: undo what is to be undone. Raises StepError."""
+    try:
+        run_kept(execution)
+    except StepError as error:
+        raise StepError(f"in state {execution.state}, while the instance ended as failed: {error}") from None
+    if execution.logs:
+        state = execution.state
+        execution.micro_steps += (MicroStep(None, COMPENSATE, state, state, execution.logs),)
+        execution.logs = ()
 
 
 def _status(execution: Execution) -> Status:
@@ -133,6 +169,11 @@ def _finish(execution: Execution, status: Status) -> Json:
     """Cancel what was waiting, and give the result: of a success alone."""
     execution.timers = ()
     execution.pending = ()
+    execution.deferred = ()
+    execution.retry = None
+    execution.requests = ()
+    execution.compensations = ()
+    cancel_attached(execution)
     execution.deliveries = NOTHING
     execution.last_deliveries = NOTHING
     if status == "failure":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strabo_runtime.engine.actions import send
+from strabo_runtime.engine.actions import perform_one
 from strabo_runtime.engine.errors import StepError, Undone
 from strabo_runtime.engine.execution import Execution
 from strabo_runtime.engine.machine import Constraint, FailInstance, RaiseEvent, Reject, Send, Warn
@@ -52,10 +52,10 @@ def react(execution: Execution, constraints: Sequence[Constraint]) -> bool:
                 payload = None if consequence.payload is None else consequence.payload.render(execution.scope)
                 execution.raise_event(consequence.event, payload)
             elif isinstance(consequence, Send):
-                send(execution, consequence)
+                perform_one(execution, consequence)
             else:
                 execution.fail(_failure(execution, constraint, consequence))
-        except EvaluationError as error:
+        except (EvaluationError, StepError) as error:
             raise StepError(f"constraint {constraint.name}, on_violation: {error}") from None
     return asked
 

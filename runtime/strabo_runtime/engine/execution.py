@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import cast
 
 import orjson
 
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.identity import delivery_id
-from strabo_runtime.engine.inputs import Agents
-from strabo_runtime.engine.instance import NOTHING, Change, Debt, Instance, Timer
+from strabo_runtime.engine.inputs import Agents, Message, Parent
+from strabo_runtime.engine.instance import (
+    NOTHING,
+    Change,
+    Child,
+    Compensation,
+    Debt,
+    Instance,
+    OpenRequest,
+    Timer,
+)
 from strabo_runtime.engine.lookup import NO_MESSAGE
 from strabo_runtime.engine.machine import Machine
-from strabo_runtime.engine.outputs import Delivery, MicroStep
+from strabo_runtime.engine.outputs import Delivery, MicroStep, Output
 from strabo_runtime.expressions import (
     EvaluationError,
     EventFacts,
@@ -47,6 +57,19 @@ def stored_size(value: Json) -> int:
         raise StepError(f"a value cannot be stored as JSON: {error}") from None
 
 
+def child_lists(children: Iterable[Child]) -> Mapping[str, list[Json]]:
+    """Name → what expressions read of the children under it, in start order."""
+    lists: dict[str, list[Json]] = {}
+    for child in children:
+        facts: dict[str, Json] = {"id": child.id, "status": child.status}
+        if child.result is not None:
+            facts["result"] = child.result
+        if child.error is not None:
+            facts["error"] = child.error
+        lists.setdefault(child.name, []).append(cast("Json", facts))
+    return lists
+
+
 class Execution:
     """The mutable side of a step. It lives for one step, and only `completion` turns it into values again.
 
@@ -54,10 +77,17 @@ class Execution:
     """
 
     __slots__ = (
+        "asked",
         "before",
         "cause",
+        "children",
+        "children_started",
+        "compensating",
+        "compensations",
+        "deferred",
         "delivered",
         "deliveries",
+        "dropped",
         "ended",
         "entered",
         "error",
@@ -71,8 +101,14 @@ class Execution:
         "micro_steps",
         "notes",
         "now",
+        "parent",
+        "parent_events",
         "pending",
         "quorum_lost",
+        "repeated",
+        "requested",
+        "requests",
+        "retry",
         "revision",
         "roles",
         "scope",
@@ -84,6 +120,7 @@ class Execution:
         "timers",
         "timers_set",
         "turns",
+        "unarmed",
         "variable_changes",
         "violations",
         "warnings",
@@ -99,6 +136,7 @@ class Execution:
         roles: Mapping[str, Agents],
         starting: MessageFacts | None,
         message: MessageFacts | None,
+        parent: Parent | None = None,
     ) -> None:
         self.machine = machine
         self.lookup = machine.lookup
@@ -111,12 +149,19 @@ class Execution:
         self.cause = NO_MESSAGE if message is None else message.type
         self.ended = False
         self.entered = False
+        self.unarmed = False
+        self.compensating = False
         self.error: str | None = None
         self.steps_taken = 0
         self.written = 0
+        self.repeated = 0
+        self.asked = 0
+        self.children_started = 0
+        self.parent_events = 0
         # Tuples, not lists: most steps leave most of these empty, and an empty tuple costs nothing.
         self.events: tuple[tuple[str, Json], ...] = ()
         self.delivered: tuple[Delivery, ...] = ()
+        self.requested: tuple[Output, ...] = ()
         self.micro_steps: tuple[MicroStep, ...] = ()
         self.logs: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
@@ -135,8 +180,15 @@ class Execution:
             self.last_deliveries: Mapping[str, str] = NOTHING
             self.quorum_lost: tuple[str, ...] = ()
             self.size_bound = 0
+            self.parent = parent
+            self.children: tuple[Child, ...] = ()
+            self.deferred: tuple[Message, ...] = ()
+            self.retry: int | None = None
+            self.compensations: tuple[Compensation, ...] = ()
+            self.requests: tuple[OpenRequest, ...] = ()
+            self.dropped: Mapping[str, Agents] = NOTHING
             # From a tuple: out of a mapping Python would make a dict with twice the room, and instances keep it.
-            variables = Variables.of(dict.fromkeys(tuple(machine.variables)))
+            variables = Variables.of(dict.fromkeys((*machine.inputs, *machine.variables)))
         else:
             self.revision = before.revision + 1
             self.started_at = before.started_at
@@ -149,6 +201,13 @@ class Execution:
             self.last_deliveries = before.last_deliveries
             self.quorum_lost = before.quorum_lost
             self.size_bound = before.size_bound
+            self.parent = before.parent
+            self.children = before.children
+            self.deferred = before.deferred
+            self.retry = before.retry
+            self.compensations = before.compensations
+            self.requests = before.requests
+            self.dropped = before.dropped
             variables = before.variables
         self.scope = Scope(
             variables,
@@ -159,14 +218,22 @@ class Execution:
             message=message,
             starting=starting,
         )
+        if self.children:
+            self.scope.children = child_lists(self.children)
 
     # -- what expressions see -----------------------------------------------------------------------------------------
 
     def instance_facts(self) -> InstanceFacts:
         """The instance as expressions read it; `steps` counts the one under way."""
-        machine = self.machine
+        machine, parent = self.machine, self.parent
         return InstanceFacts(
-            self.instance_id, machine.name, machine.version, self.state, self.started_at, self.revision, None
+            self.instance_id,
+            machine.name,
+            machine.version,
+            self.state,
+            self.started_at,
+            self.revision,
+            None if parent is None else parent.instance_id,
         )
 
     def owing(self) -> Mapping[str, Agents]:
@@ -215,6 +282,7 @@ class Execution:
         self.state = state
         self.pending = debts
         self.entered = True
+        self.unarmed = False
         self.scope.update(instance=self.instance_facts(), pending=self.owing())
 
     def set_pending(self, debts: tuple[Debt, ...]) -> None:
@@ -254,12 +322,10 @@ class Execution:
         self.turns = {**self.turns, role: turn + 1}
         return candidates[turn % len(candidates)]
 
-    def drop(self, role: str, agents: frozenset[str]) -> None:
-        """Take agents out of a role; what they owe in it is cancelled, and a role left too small says so."""
-        remaining = tuple(agent for agent in self.roles[role] if agent not in agents)
-        self.roles = {**self.roles, role: remaining}
-        self.pending = tuple(debt for debt in self.pending if debt.role != role or debt.agent not in agents)
-        self.scope.update(roles=self.roles, pending=self.owing())
+    def set_role(self, role: str, agents: Agents) -> None:
+        """Replace the agents of a role."""
+        self.roles = {**self.roles, role: agents}
+        self.scope.update(roles=self.roles)
 
     # -- what goes out ------------------------------------------------------------------------------------------------
 
@@ -282,7 +348,7 @@ class Execution:
         self.delivered += (
             Delivery(made, role, to, kind, payload, sender, sender_role, sent_at, in_reply_to, reminder_of),
         )
-        if role in self.lookup.reminded and reminder_of is None:
+        if role in self.lookup.asked_again and reminder_of is None:
             kept: Json = {
                 "role": role,
                 "type": kind,
@@ -295,6 +361,13 @@ class Execution:
             self.deliveries = {**self.deliveries, made: kept}
             self.last_deliveries = {**self.last_deliveries, **dict.fromkeys(to, made)}
             self.size_bound += stored_size(kept) + (len(to) + 1) * (len(made) + 32)
+
+    def forget_deliveries(self, agents: Agents) -> None:
+        """Nobody reminds agents that have left of what they were sent."""
+        if any(agent in self.last_deliveries for agent in agents):
+            self.last_deliveries = {
+                agent: made for agent, made in self.last_deliveries.items() if agent not in agents
+            }
 
     # -- templates ----------------------------------------------------------------------------------------------------
 

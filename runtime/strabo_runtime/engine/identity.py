@@ -11,6 +11,7 @@ from typing import Literal
 import orjson
 
 from strabo_runtime.engine.inputs import Agents, Message, Start
+from strabo_runtime.expressions.types import Json
 
 
 class NotJson(ValueError):
@@ -30,6 +31,36 @@ def reply_id(instance: str, input_id: str, kind: Literal["accepted", "rejected",
 def outcome_id(instance: str) -> str:
     """The id of the instance's end, of which there is one."""
     return f"{instance}:outcome"
+
+
+def child_id(parent: str, revision: int, position: int) -> str:
+    """The instance id of the `position`-th child that the step of this revision starts."""
+    return f"{parent}:{revision}:child:{position}"
+
+
+def child_start_id(child: str) -> str:
+    """The id of the start of a child."""
+    return f"{child}:start"
+
+
+def child_cancel_id(child: str) -> str:
+    """The id of the cancellation of a child by its parent, of which there is one at most."""
+    return f"{child}:cancel"
+
+
+def parent_event_id(instance: str, revision: int, position: int) -> str:
+    """The id of the `position`-th event that the step of this revision has for the parent."""
+    return f"{instance}:{revision}:parent:{position}"
+
+
+def bind_request_id(instance: str, revision: int, position: int) -> str:
+    """The id of the `position`-th question to the directory of the step that made this revision."""
+    return f"{instance}:{revision}:bind:{position}"
+
+
+def retry_id(instance: str, revision: int, message: str) -> str:
+    """The id of a deferred message's turn: after each step that entered a state it has one at most."""
+    return f"{instance}:{revision}:retry:{message}"
 
 
 def timer_id(instance: str, revision: int, key: str, due: int) -> str:
@@ -104,10 +135,15 @@ def message_digest(message: Message) -> int:
     )
 
 
+def content_digest(*content: Json) -> int:
+    """Eight bytes for the content of an input that is neither a start nor a message. Raises NotJson."""
+    return _digest(_canonical(content))
+
+
 def start_digest(start: Start) -> int:
     """Eight bytes for a start's id and content; what the directory answered is no content. Raises NotJson."""
     message = start.message
     content = (
         None if message is None else (message.sender, message.type, message.payload, message.role, message.to)
     )
-    return _digest(_canonical((start.id, start.starter, content, dict(start.named))))
+    return _digest(_canonical((start.id, start.starter, content, dict(start.named), dict(start.inputs))))

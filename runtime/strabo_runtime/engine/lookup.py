@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING
 
 from strabo_runtime.engine.identity import engine_agent
-from strabo_runtime.expressions import Expression, Template
+from strabo_runtime.expressions import Expression, PayloadValidator, Template
 
 if TYPE_CHECKING:
     from strabo_runtime.engine.inputs import Agents
@@ -24,9 +24,10 @@ class Lookup:
     `before`, `after` and `always` map the message type that began a step (or NO_MESSAGE) to the constraints to
     check. `engine_bindings` holds who plays each engine role. `speaks_for` names the engine role that sends a type;
     `inward` holds, for types addressed to engine roles alone, their recipients. `from_roles` holds, by transition and
-    message type, the roles that its triggers are limited to. `reminded` are the roles that an `expects` may remind.
-    `reads_starting` is false where no expression reads the starting message after the start, so that instances need
-    not keep it.
+    trigger key, the roles that its triggers are limited to; those of a child's end, the outcomes. `event_validators`
+    check what children send, by event; there are none in a protocol that starts no children. `asked_again` are the
+    roles whose agents may be sent a request once more. `reads_starting` is false where no expression reads the starting
+    message after the start, so that instances need not keep it.
     """
 
     before: Mapping[str, tuple[Constraint, ...]]
@@ -37,7 +38,8 @@ class Lookup:
     speaks_for: Mapping[str, str]
     inward: Mapping[str, Agents]
     from_roles: Mapping[tuple[int, str | None], frozenset[str]]
-    reminded: frozenset[str]
+    event_validators: Mapping[str, PayloadValidator]
+    asked_again: frozenset[str]
     nobody_owes: Mapping[str, Agents]
     reads_starting: bool
 
@@ -61,11 +63,12 @@ def build_lookup(machine: Machine) -> Lookup:
             if all(addressee.role in engine_roles for addressee in kind.to)
         },
         from_roles=_from_roles(machine),
-        reminded=frozenset(
+        event_validators=_event_validators(machine),
+        asked_again=frozenset(
             expectation.role
             for state in machine.states.values()
             for expectation in state.expects
-            if expectation.remind is not None
+            if expectation.asks_again
         ),
         nobody_owes=dict.fromkeys(machine.roles, ()),
         reads_starting=_reads_starting(machine),
@@ -84,16 +87,37 @@ def _by_message(machine: Machine, phase: Phase) -> dict[str, tuple[Constraint, .
 
 
 def _from_roles(machine: Machine) -> dict[tuple[int, str | None], frozenset[str]]:
+    from strabo_runtime.engine.machine import child_key  # which imports this module
+
     roles: dict[tuple[int, str | None], set[str | None]] = {}
     for transition in machine.transitions:
         for trigger in transition.triggers:
-            message = getattr(trigger, "message", None)
+            message, child = getattr(trigger, "message", None), getattr(trigger, "child", None)
             if message is not None:
-                roles.setdefault((transition.index, message), set()).add(getattr(trigger, "role", None))
+                limit = getattr(trigger, "role", None)
+            elif child is not None:
+                message, limit = child_key(child), getattr(trigger, "outcome", None)
+            else:
+                continue
+            roles.setdefault((transition.index, message), set()).add(limit)
     return {
         place: frozenset(role for role in named if role is not None)
         for place, named in roles.items()
         if None not in named
+    }
+
+
+def _event_validators(machine: Machine) -> dict[str, PayloadValidator]:
+    """Children are of other definitions, so what they send need not be what this one declares."""
+    from strabo_runtime.engine.machine import StartProtocol  # which imports this module
+
+    parts = (*machine.transitions, *machine.states.values())
+    if not any(isinstance(part, StartProtocol) for part in _parts(parts)):
+        return {}
+    return {
+        event.name: PayloadValidator(event.payload, machine.types)
+        for event in machine.events.values()
+        if event.payload is not None
     }
 
 
@@ -111,13 +135,20 @@ def _reads_starting(machine: Machine) -> bool:
 
 
 def _texts(part: object) -> Iterator[str]:
-    if isinstance(part, Expression):
-        yield part.text
-    elif isinstance(part, Template):
-        yield repr(part.source)
-    elif isinstance(part, tuple):
+    for inner in _parts(part):
+        if isinstance(inner, Expression):
+            yield inner.text
+        elif isinstance(inner, Template):
+            yield repr(inner.source)
+
+
+def _parts(part: object) -> Iterator[object]:
+    """The part itself and everything in it."""
+    if isinstance(part, tuple):
         for item in part:
-            yield from _texts(item)
-    elif is_dataclass(part):
-        for field in fields(part):
-            yield from _texts(getattr(part, field.name))
+            yield from _parts(item)
+    else:
+        yield part
+        if is_dataclass(part):
+            for field in fields(part):
+                yield from _parts(getattr(part, field.name))

@@ -173,6 +173,11 @@ class Expectation:
     remind: Reminder | None = None
     on_timeout: DebtEffect | None = None
 
+    @property
+    def asks_again(self) -> bool:
+        """Whether what an agent was asked may have to be sent once more: to remind it, or whoever replaces it."""
+        return self.remind is not None or isinstance(self.on_timeout, ReplaceSilent)
+
 
 # -- triggers ---------------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from strabo_runtime.engine.actions import perform
+from strabo_runtime.engine.binding import expected_agents
+from strabo_runtime.engine.compensation import keep_compensation, run_kept
 from strabo_runtime.engine.constraints import check_after
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.execution import Execution
 from strabo_runtime.engine.machine import QUORUM_LOST, Transition
 from strabo_runtime.engine.outputs import MicroStep
-from strabo_runtime.engine.timers import TIMEOUT, arm, debts_of
+from strabo_runtime.engine.timers import TIMEOUT, arm, debts_of, set_spec
 from strabo_runtime.expressions import EvaluationError
 from strabo_runtime.expressions.types import Json
 
@@ -37,12 +39,18 @@ def take(execution: Execution, transition: Transition, trigger: str | None) -> N
     target = source if transition.target is None else transition.target
     _count(execution)
     if target == source and not transition.reenter:
-        perform(execution, transition.actions)
+        _act(execution, transition)
     else:
         perform(execution, execution.machine.states[source].on_exit)
-        perform(execution, transition.actions)
+        _act(execution, transition)
         enter(execution, target)
     _finish(execution, transition.index, trigger, source)
+
+
+def _act(execution: Execution, transition: Transition) -> None:
+    perform(execution, transition.actions)
+    if transition.compensation and not execution.ended:
+        keep_compensation(execution, transition)
 
 
 def go_to(execution: Execution, target: str, trigger: str) -> None:
@@ -66,8 +74,14 @@ def enter(execution: Execution, name: str) -> None:
     if debts:
         execution.set_pending(debts)
     perform(execution, state.on_entry)
-    if not execution.ended:
-        arm(execution, state)
+    if state.final == "failure" and execution.compensations:
+        run_kept(execution)
+    if execution.ended:
+        return
+    if state.timeout is not None:
+        set_spec(execution, TIMEOUT, state.timeout, f"state {name}, timeout")
+    if execution.pending:
+        arm(execution)
 
 
 def note(execution: Execution, trigger: str, source: str) -> None:
@@ -87,15 +101,21 @@ def _count(execution: Execution) -> None:
 def _finish(execution: Execution, index: int | None, trigger: str | None, source: str) -> None:
     execution.micro_steps += (MicroStep(index, trigger, source, execution.state, execution.logs),)
     execution.logs = ()
-    if execution.before is None or execution.roles is not execution.before.roles:
+    if execution.unarmed and not execution.ended:
+        arm(execution)
+    before = execution.before
+    if before is None or execution.roles is not before.roles or execution.requests is not before.requests:
         _watch_quorum(execution)
 
 
 def _watch_quorum(execution: Execution) -> None:
-    """Announce each role that has become too small, once until it is whole again."""
+    """Announce each role that has become too small, once until it is whole again.
+
+    Agents that the directory is being asked for count: replacing the only agent of a role costs no quorum.
+    """
     lost = []
     for role in execution.machine.roles.values():
-        if len(execution.roles[role.name]) < role.minimum:
+        if expected_agents(execution, role.name) < role.minimum:
             lost.append(role.name)
             if role.name not in execution.quorum_lost:
                 execution.raise_event(QUORUM_LOST, {"role": role.name})
@@ -136,7 +156,7 @@ def settle(execution: Execution) -> None:
 
 def unhandled(execution: Execution, event: str, payload: Json) -> None:
     """An event that nothing takes is dropped; a lost quorum that nothing takes ends the instance."""
-    if event == QUORUM_LOST and isinstance(payload, dict):
+    if event == QUORUM_LOST and isinstance(payload, dict) and payload.get("role") in execution.quorum_lost:
         role = execution.machine.roles[str(payload["role"])]
         left = len(execution.roles[role.name])
         execution.fail(f"QuorumLost: the role {role.name} has {left} of at least {role.minimum} agents left")

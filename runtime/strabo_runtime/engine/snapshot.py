@@ -1,4 +1,4 @@
-"""The stored form of instances and inputs: JSON values that read back as they were."""
+"""The stored form of instances: JSON values that read back as they were."""
 
 from __future__ import annotations
 
@@ -10,10 +10,24 @@ import orjson
 
 from strabo_runtime.engine.errors import StepError, UnreadableState
 from strabo_runtime.engine.identity import shared_roles
-from strabo_runtime.engine.inputs import Input, Message, Start, TimerDue
-from strabo_runtime.engine.instance import NOTHING, Debt, Incident, Instance, Timer
+from strabo_runtime.engine.instance import (
+    NOTHING,
+    Child,
+    Compensation,
+    Debt,
+    Incident,
+    Instance,
+    OpenRequest,
+    Timer,
+)
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import Rejection
+from strabo_runtime.engine.stored_inputs import (
+    decode_message,
+    decode_parent,
+    encode_message,
+    encode_parent,
+)
 from strabo_runtime.engine.window import Seen
 from strabo_runtime.expressions import MessageFacts, Variables
 from strabo_runtime.expressions.types import Json
@@ -93,6 +107,20 @@ def _encode_bounded(instance: Instance) -> dict[str, Json]:
         stored["result"] = instance.result
     if instance.error is not None:
         stored["error"] = instance.error
+    if instance.parent is not None:
+        stored["parent"] = encode_parent(instance.parent)
+    if instance.children:
+        stored["children"] = encode_children(instance.children)
+    if instance.deferred:
+        stored["deferred"] = [encode_message(message) for message in instance.deferred]
+    if instance.retry is not None:
+        stored["retry"] = instance.retry
+    if instance.compensations:
+        stored["compensations"] = encode_compensations(instance.compensations)
+    if instance.requests:
+        stored["requests"] = encode_requests(instance.requests)
+    if instance.dropped:
+        stored["dropped"] = {role: list(agents) for role, agents in instance.dropped.items()}
     return stored
 
 
@@ -130,6 +158,15 @@ def _decode(machine: Machine, stored: dict[str, Any]) -> Instance:
         labels=stored.get("labels", NOTHING),
         result=stored.get("result"),
         error=stored.get("error"),
+        parent=decode_parent(stored["parent"]) if "parent" in stored else None,
+        children=decode_children(stored.get("children", ())),
+        deferred=tuple(decode_message(message) for message in stored.get("deferred", ())),
+        retry=stored.get("retry"),
+        compensations=decode_compensations(stored.get("compensations", ())),
+        requests=decode_requests(stored.get("requests", ())),
+        dropped={role: tuple(agents) for role, agents in stored["dropped"].items()}
+        if "dropped" in stored
+        else NOTHING,
     )
     return replace(decoded, size_bound=measured_size(decoded))
 
@@ -151,6 +188,7 @@ def encode_debts(debts: Iterable[Debt]) -> list[Json]:
             debt.every,
             debt.reminders_sent,
             debt.next_reminder,
+            debt.replacements,
         ]
         for debt in debts
     ]
@@ -169,6 +207,51 @@ def encode_timers(timers: Iterable[Timer]) -> list[Json]:
 def decode_timers(rows: Iterable[Any]) -> tuple[Timer, ...]:
     """Timers from rows."""
     return tuple(Timer(*row) for row in rows)
+
+
+def encode_child(child: Child) -> list[Json]:
+    """A child as a row."""
+    return [
+        child.id,
+        child.name,
+        child.protocol,
+        child.version,
+        child.status,
+        child.result,
+        child.error,
+        child.detached,
+        child.cancelled,
+    ]
+
+
+def encode_children(children: Iterable[Child]) -> list[Json]:
+    """Children as rows."""
+    return [encode_child(child) for child in children]
+
+
+def decode_children(rows: Iterable[Any]) -> tuple[Child, ...]:
+    """Children from rows."""
+    return tuple(Child(*row) for row in rows)
+
+
+def encode_compensations(compensations: Iterable[Compensation]) -> list[Json]:
+    """Kept compensations as rows."""
+    return [[kept.transition, list(kept.actions)] for kept in compensations]
+
+
+def decode_compensations(rows: Iterable[Any]) -> tuple[Compensation, ...]:
+    """Kept compensations from rows."""
+    return tuple(Compensation(transition, tuple(actions)) for transition, actions in rows)
+
+
+def encode_requests(requests: Iterable[OpenRequest]) -> list[Json]:
+    """Open bind requests as rows."""
+    return [[request.id, request.role, request.count, list(request.silent)] for request in requests]
+
+
+def decode_requests(rows: Iterable[Any]) -> tuple[OpenRequest, ...]:
+    """Open bind requests from rows."""
+    return tuple(OpenRequest(asked, role, count, tuple(silent)) for asked, role, count, silent in rows)
 
 
 def encode_incidents(incidents: Iterable[Incident]) -> list[Json]:
@@ -217,71 +300,3 @@ def encode_facts(facts: MessageFacts) -> dict[str, Json]:
 def decode_facts(stored: Mapping[str, Any]) -> MessageFacts:
     """The starting message from an object."""
     return MessageFacts(**{**stored, "to": tuple(stored["to"])})
-
-
-# -- inputs -----------------------------------------------------------------------------------------------------------
-
-
-def encode_input(given: Input) -> dict[str, Json]:
-    """The stored form of an input: everything that re-executing it needs."""
-    match given:
-        case Message():
-            return {"kind": "message", **_encode_message(given)}
-        case Start():
-            return {
-                "kind": "start",
-                "id": given.id,
-                "instance_id": given.instance_id,
-                "starter": given.starter,
-                "received_at": given.received_at,
-                "now": given.now,
-                "message": None if given.message is None else _encode_message(given.message),
-                "named": {role: list(agents) for role, agents in given.named.items()},
-                "bound": {role: list(agents) for role, agents in given.bound.items()},
-                "or_send": given.or_send,
-            }
-        case TimerDue():
-            return {"kind": "timer", "id": given.id, "key": given.key, "due": given.due, "now": given.now}
-
-
-def decode_input(stored: Mapping[str, Json]) -> Input:
-    """The input of a stored form. Raises UnreadableState."""
-    try:
-        return _decode_input(cast("dict[str, Any]", stored))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UnreadableState(f"a recorded input cannot be read: {type(error).__name__}: {error}") from error
-
-
-def _decode_input(stored: dict[str, Any]) -> Input:
-    fields = dict(stored)
-    kind = fields.pop("kind")
-    if kind == "message":
-        return _decode_message(fields)
-    if kind == "timer":
-        return TimerDue(**fields)
-    if kind == "start":
-        fields["message"] = None if fields["message"] is None else _decode_message(fields["message"])
-        fields["named"] = {role: tuple(agents) for role, agents in fields["named"].items()}
-        fields["bound"] = {role: tuple(agents) for role, agents in fields["bound"].items()}
-        return Start(**fields)
-    raise ValueError(f"{kind!r} is no kind of input")
-
-
-def _encode_message(message: Message) -> dict[str, Json]:
-    return {
-        "id": message.id,
-        "sender": message.sender,
-        "type": message.type,
-        "payload": message.payload,
-        "received_at": message.received_at,
-        "now": message.now,
-        "sent_at": message.sent_at,
-        "role": message.role,
-        "to": None if message.to is None else list(message.to),
-        "in_reply_to": message.in_reply_to,
-        "user": message.user,
-    }
-
-
-def _decode_message(stored: Mapping[str, Any]) -> Message:
-    return Message(**{**stored, "to": None if stored["to"] is None else tuple(stored["to"])})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from sys import intern
 
 from strabo_runtime.engine.admission import Bound, bind
@@ -17,6 +18,7 @@ from strabo_runtime.engine.taking import accept, final_checks, matching, objecti
 from strabo_runtime.engine.timers import DEADLINE, set_spec
 from strabo_runtime.engine.window import Seen
 from strabo_runtime.expressions import EvaluationError
+from strabo_runtime.expressions.types import Json
 
 
 def begin(machine: Machine, start: Start, known: Known) -> Step:
@@ -33,6 +35,7 @@ def begin(machine: Machine, start: Start, known: Known) -> Step:
         bound.roles,
         facts,
         facts,
+        start.parent,
     )
     try:
         rejection = _enter_first_state(execution, bound)
@@ -49,14 +52,14 @@ def begin(machine: Machine, start: Start, known: Known) -> Step:
         starter=intern(start.starter),
         start=known.as_one(),
         seen=Seen.empty(),
-        reply=reply_to(start.instance_id, start, "accepted"),
+        reply=None if start.parent is not None else reply_to(start.instance_id, start, "accepted"),
     )
 
 
 def _enter_first_state(execution: Execution, bound: Bound) -> Rejection | None:
     """Initial values, deadline, first state, settle; then the starting message. Raises StepError, Undone."""
     machine = execution.machine
-    _set_initial_values(execution)
+    _set_initial_values(execution, bound.inputs)
     if machine.deadline is not None:
         set_spec(execution, DEADLINE, machine.deadline, "the deadline")
     enter(execution, machine.initial)
@@ -78,8 +81,10 @@ def _enter_first_state(execution: Execution, bound: Bound) -> Rejection | None:
     return None
 
 
-def _set_initial_values(execution: Execution) -> None:
+def _set_initial_values(execution: Execution, inputs: Mapping[str, Json]) -> None:
     machine = execution.machine
+    for name, passed in inputs.items():
+        execution.scope.set_variable(name, passed)
     for variable in machine.variables.values():
         try:
             value = variable.initial.render(execution.scope)

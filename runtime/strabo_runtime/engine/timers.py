@@ -20,6 +20,9 @@ DEBTS = "debts"
 REMINDERS = "reminders"
 """The keys that are no named timer's. Debts that are due at one time lapse together, reminders likewise."""
 
+UNARMED = -1
+"""The order of a debt whose time is not set yet: that is done once the actions of its step are."""
+
 _LAST = 1 << 62
 
 
@@ -66,34 +69,60 @@ def without(instance: Instance, key: str, due: int) -> tuple[tuple[Timer, ...], 
 def debts_of(execution: Execution, state: State) -> tuple[Debt, ...]:
     """What is owed on entry into a state; when it lapses is not known before the entry actions are done."""
     return tuple(
-        Debt(agent, expectation.role, place, execution.now)
+        Debt(agent, expectation.role, place, execution.now, order=UNARMED)
         for place, expectation in enumerate(state.expects)
         for agent in _debtors(execution, state, expectation)
     )
 
 
-def arm(execution: Execution, state: State) -> None:
-    """Set the state's timeout and the times of its debts."""
-    if state.timeout is not None:
-        set_spec(execution, TIMEOUT, state.timeout, f"state {state.name}, timeout")
-    if execution.pending:
-        lapses: dict[int, tuple[int | None, int | None]] = {}
-        for place, expectation in enumerate(state.expects):
-            where = f"state {state.name}, expects {' or '.join(expectation.messages)}"
-            due = (
-                None
-                if expectation.within is None
-                else execution.due(expectation.within, None, f"{where}, within")
-            )
-            every = None
-            if expectation.remind is not None and expectation.remind.times > 0:
-                every = execution.duration(expectation.remind.every, f"{where}, remind")
-                if every <= 0:
-                    raise StepError(f"{where}, remind: every must be longer than nothing")
-            lapses[place] = (due, every)
-        execution.pending = tuple(
-            _armed(execution, debt, *lapses[debt.expectation]) for debt in execution.pending
-        )
+def owe(execution: Execution, role: str, agents: Agents) -> None:
+    """Let agents that join a role while a state lasts owe what it expects of the role."""
+    expects = execution.machine.states[execution.state].expects
+    places = [place for place, one in enumerate(expects) if one.role == role and one.agents is None]
+    if not places and not execution.pending:
+        return
+    # What is armed is from an earlier stay of theirs in the role; what is not, they have just taken over.
+    kept = [
+        debt
+        for debt in execution.pending
+        if debt.role != role or debt.agent not in agents or debt.order == UNARMED
+    ]
+    owed = {(debt.agent, debt.expectation) for debt in kept if debt.role == role}
+    kept += [
+        Debt(agent, role, place, execution.now, order=UNARMED)
+        for place in places
+        for agent in agents
+        if (agent, place) not in owed
+    ]
+    execution.unarmed = True
+    execution.set_pending(tuple(kept))
+
+
+def arm(execution: Execution) -> None:
+    """Set the times of the debts that have none yet."""
+    execution.unarmed = False
+    state = execution.machine.states[execution.state]
+    lapses = {
+        place: _lapse(execution, state, state.expects[place])
+        for place in sorted({debt.expectation for debt in execution.pending if debt.order == UNARMED})
+    }
+    execution.pending = tuple(
+        _armed(execution, debt, *lapses[debt.expectation]) if debt.order == UNARMED else debt
+        for debt in execution.pending
+    )
+
+
+def _lapse(execution: Execution, state: State, expectation: Expectation) -> tuple[int | None, int | None]:
+    """When a debt that begins now lapses, and how long it is between two reminders."""
+    where = f"state {state.name}, expects {' or '.join(expectation.messages)}"
+    within = expectation.within
+    due = None if within is None else execution.due(within, None, f"{where}, within")
+    if expectation.remind is None or expectation.remind.times <= 0:
+        return due, None
+    every = execution.duration(expectation.remind.every, f"{where}, remind")
+    if every <= 0:
+        raise StepError(f"{where}, remind: every must be longer than nothing")
+    return due, every
 
 
 def set_spec(execution: Execution, key: str, spec: TimerSpec, where: str) -> None:
@@ -147,13 +176,17 @@ def settle_debts(execution: Execution, agent: str, role: str, kind: str) -> None
 
 
 def keep_requests(execution: Execution) -> None:
-    """At a step's end: note what a new debt's reminder sends again, and forget deliveries that nothing refers to."""
+    """At a step's end: note what a new debt's debtor was asked, and forget deliveries that nothing refers to."""
     if not execution.last_deliveries and not execution.deliveries:
         return
     latest = execution.last_deliveries
-    if execution.entered:
+    known = 0 if execution.before is None else execution.before.timers_set
+    if execution.timers_set != known:
+        asked_again = execution.lookup.asked_again
         execution.pending = tuple(
-            debt if debt.every is None else replace(debt, request=latest.get(debt.agent))
+            replace(debt, request=latest.get(debt.agent))
+            if debt.order >= known and debt.role in asked_again
+            else debt
             for debt in execution.pending
         )
     needed = {*latest.values(), *(debt.request for debt in execution.pending)}
@@ -165,26 +198,33 @@ def remind(execution: Execution, due: int) -> None:
     """Send what was asked once more to everybody whose reminder is due."""
     waiting = [debt for debt in execution.pending if debt.next_reminder == due]
     for (request, role), agents in _grouped(waiting).items():
-        kept = execution.deliveries.get(request) if request is not None else None
-        if not isinstance(kept, dict) or request is None:
+        if request is not None and send_again(execution, request, tuple(agents), reminder=True):
+            execution.notes += (f"reminded {', '.join(agents)} as {role}",)
+        else:
             execution.notes += (f"nothing was delivered to {', '.join(agents)} that could be sent again",)
-            continue
-        fields = cast("dict[str, str]", kept)
-        execution.deliver(
-            fields["role"],
-            tuple(agents),
-            fields["type"],
-            kept["payload"],
-            sender=fields["sender"],
-            sender_role=fields["sender_role"],
-            sent_at=execution.now,
-            in_reply_to=fields["in_reply_to"],
-            reminder_of=request,
-        )
-        execution.notes += (f"reminded {', '.join(agents)} as {role}",)
     execution.set_pending(
         tuple(_reminded(execution, debt) if debt.next_reminder == due else debt for debt in execution.pending)
     )
+
+
+def send_again(execution: Execution, request: str, agents: Agents, *, reminder: bool = False) -> bool:
+    """Send a delivery that was kept once more, as a reminder or to whom it is new; whether it was kept."""
+    kept = execution.deliveries.get(request)
+    if not isinstance(kept, dict):
+        return False
+    fields = cast("dict[str, str]", kept)
+    execution.deliver(
+        fields["role"],
+        agents,
+        fields["type"],
+        kept["payload"],
+        sender=fields["sender"],
+        sender_role=fields["sender_role"],
+        sent_at=execution.now,
+        in_reply_to=fields["in_reply_to"],
+        reminder_of=request if reminder else None,
+    )
+    return True
 
 
 def _grouped(debts: Iterable[Debt]) -> dict[tuple[str | None, str], list[str]]:
@@ -209,11 +249,11 @@ def _reminded(execution: Execution, debt: Debt) -> Debt:
     )
 
 
-def lapsed(execution: Execution, due: int) -> dict[int, Agents]:
-    """Take out the debts that lapse now: place of the expectation → the silent agents."""
-    silent: dict[int, dict[str, None]] = {}
+def lapsed(execution: Execution, due: int) -> dict[int, list[Debt]]:
+    """Take out the debts that lapse now: place of the expectation → the debts, of an agent each."""
+    silent: dict[int, list[Debt]] = {}
     for debt in execution.pending:
         if debt.due == due:
-            silent.setdefault(debt.expectation, {})[debt.agent] = None
+            silent.setdefault(debt.expectation, []).append(debt)
     execution.set_pending(tuple(debt for debt in execution.pending if debt.due != due))
-    return {place: tuple(agents) for place, agents in sorted(silent.items())}
+    return dict(sorted(silent.items()))

@@ -7,34 +7,33 @@ remembered. `step` is pure and total: the same values give the same step, and no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from strabo_runtime.engine.admission import Admitted, admit, stale
-from strabo_runtime.engine.answers import (
-    Known,
-    fail,
-    ignore,
-    known_message,
-    known_start,
-    refuse,
-    refuse_untraced,
-    remember,
-    repeated,
-    reply_to,
-)
+from strabo_runtime.engine.answers import fail, known_start, refuse_untraced, repeated
 from strabo_runtime.engine.completion import complete
-from strabo_runtime.engine.constraints import react
 from strabo_runtime.engine.errors import StepError, Undone
 from strabo_runtime.engine.execution import Execution, bounded_time
 from strabo_runtime.engine.firing import fire
-from strabo_runtime.engine.identity import NotJson, sender_key
-from strabo_runtime.engine.inputs import Input, Message, Start, TimerDue
+from strabo_runtime.engine.found import found
+from strabo_runtime.engine.identity import NotJson
+from strabo_runtime.engine.inputs import (
+    AgentsFound,
+    Cancel,
+    ChildEvent,
+    ChildFinished,
+    Input,
+    Message,
+    Retry,
+    Start,
+    TimerDue,
+)
 from strabo_runtime.engine.instance import Instance
-from strabo_runtime.engine.machine import Constraint, Machine
-from strabo_runtime.engine.microsteps import settle
+from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import Rejection, Step
+from strabo_runtime.engine.outside import cancel, child_event, child_finished
+from strabo_runtime.engine.receiving import receive, retry
 from strabo_runtime.engine.starting import begin
-from strabo_runtime.engine.taking import accept, final_checks, matching, objections
+from strabo_runtime.engine.taking import final_checks
 from strabo_runtime.engine.timers import next_due
 from strabo_runtime.expressions import EvaluationError
 
@@ -42,11 +41,7 @@ from strabo_runtime.expressions import EvaluationError
 def step(machine: Machine, instance: Instance | None, given: Input) -> Step:
     """Let one input take effect on an instance; None: there is none yet. Never raises for what it is given."""
     try:
-        if isinstance(given, Message):
-            return _message(machine, instance, given)
-        if isinstance(given, TimerDue):
-            return _timer(machine, instance, given)
-        return _start(machine, instance, given)
+        return _DISPATCH[type(given)](machine, instance, given)
     except (StepError, EvaluationError) as error:
         return fail(instance, given, str(error))
     except Exception as error:  # one instance's bad luck must not stop a worker that runs thousands
@@ -64,102 +59,6 @@ def fail_step(
     return fail(instance, given, error, incident=incident)
 
 
-def _message(machine: Machine, instance: Instance | None, message: Message) -> Step:
-    if instance is None:
-        return refuse_untraced(
-            None, message, Rejection("unknown", f"there is no instance for {message.type}")
-        )
-    try:
-        known = known_message(message)
-    except NotJson as error:
-        rejection = Rejection("schema", f"{message.type} cannot be recorded: {error}")
-        return refuse_untraced(instance, message, rejection)
-    again = repeated(instance, message, known)
-    if again is not None:
-        return again
-    if instance.status != "running":
-        text = f"{instance.id} has ended in state {instance.state} ({instance.status})"
-        return refuse_untraced(instance, message, Rejection("finished", text))
-    if instance.seen.is_stale(sender_key(message.sender), message.sent_at):
-        return refuse_untraced(instance, message, stale(instance, message))
-    admitted = admit(machine, message, instance.roles, instance.turns)
-    if isinstance(admitted, Rejection):
-        return refuse(instance, message, known, admitted)
-    execution = Execution(
-        machine,
-        instance,
-        instance.id,
-        bounded_time(message.now, message.received_at, instance.now),
-        instance.roles,
-        instance.starting,
-        admitted.facts,
-    )
-    try:
-        return _offer(instance, message, known, execution, admitted)
-    except Undone as undone:
-        return refuse(instance, message, known, undone.rejection, execution.violations)
-
-
-def _offer(
-    instance: Instance, message: Message, known: Known, execution: Execution, admitted: Admitted
-) -> Step:
-    """Let an admitted message take its transition, or refuse it. Raises StepError, Undone."""
-    transition = matching(execution, admitted)
-    if isinstance(transition, Rejection):
-        machine = execution.machine
-        if (machine.messages[message.type].unexpected or machine.unexpected) == "ignore":
-            return ignore(instance, message, known)
-        return refuse(instance, message, known, transition)
-    objection = objections(execution)
-    if objection is not None:
-        return _object(instance, message, known, execution, *objection)
-    accept(execution, admitted, transition)
-    final_checks(execution)
-    return complete(
-        execution,
-        message,
-        "taken",
-        starter=instance.starter,
-        start=instance.start,
-        seen=remember(instance, known, message),
-        reply=reply_to(instance.id, message, "accepted"),
-    )
-
-
-def _object(
-    instance: Instance,
-    message: Message,
-    known: Known,
-    execution: Execution,
-    rejection: Rejection,
-    violated: Sequence[Constraint],
-) -> Step:
-    """Refuse by `before` constraints. What they raise, send or fail is a step of the refused input's own."""
-    if not react(execution, violated):
-        return refuse(instance, message, known, rejection, execution.violations)
-    try:
-        settle(execution)
-        final_checks(execution)
-    except Undone as undone:
-        both = Rejection(
-            "constraint",
-            f"{rejection.text}; {undone.rejection.text}",
-            rejection.constraints + undone.rejection.constraints,
-            rejection.descriptions + undone.rejection.descriptions,
-        )
-        return refuse(instance, message, known, both, execution.violations)
-    return complete(
-        execution,
-        message,
-        "rejected",
-        starter=instance.starter,
-        start=instance.start,
-        seen=remember(instance, known, message, rejection),
-        reply=reply_to(instance.id, message, "rejected", rejection),
-        rejection=rejection,
-    )
-
-
 def _start(machine: Machine, instance: Instance | None, start: Start) -> Step:
     try:
         known = known_start(start)
@@ -174,7 +73,7 @@ def _start(machine: Machine, instance: Instance | None, start: Start) -> Step:
         if again is not None:
             return again
     if start.or_send and start.message is not None:
-        return _message(machine, instance, start.message)
+        return receive(machine, instance, start.message)
     text = f"{instance.id} was started before, by another start; choose another instance id"
     return refuse_untraced(instance, start, Rejection("conflict", text))
 
@@ -206,3 +105,15 @@ def _timer(machine: Machine, instance: Instance | None, given: TimerDue) -> Step
         seen=instance.seen,
         reply=None,
     )
+
+
+_DISPATCH: dict[type, Callable[..., Step]] = {
+    Start: _start,
+    Message: receive,
+    TimerDue: _timer,
+    Retry: retry,
+    AgentsFound: found,
+    ChildFinished: child_finished,
+    ChildEvent: child_event,
+    Cancel: cancel,
+}
