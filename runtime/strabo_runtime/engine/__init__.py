@@ -5,10 +5,43 @@ from strabo_runtime.engine.completion import outcome_of
 from strabo_runtime.engine.deferral import next_retry
 from strabo_runtime.engine.errors import EngineError, UnreadableState
 from strabo_runtime.engine.identity import NotJson, input_key, message_digest, start_digest
-from strabo_runtime.engine.inputs import Agents, Input, Message, Start, TimerDue
-from strabo_runtime.engine.instance import Change, Debt, Incident, Instance, Timer
+from strabo_runtime.engine.inputs import (
+    Agents,
+    AgentsFound,
+    Cancel,
+    ChildEvent,
+    ChildFinished,
+    Input,
+    Message,
+    Parent,
+    Retry,
+    Start,
+    TimerDue,
+)
+from strabo_runtime.engine.instance import (
+    Change,
+    Child,
+    Compensation,
+    Debt,
+    Incident,
+    Instance,
+    OpenRequest,
+    Timer,
+)
 from strabo_runtime.engine.machine import Machine
-from strabo_runtime.engine.outputs import Delivery, MicroStep, Outcome, Output, Rejection, Reply, Step
+from strabo_runtime.engine.outputs import (
+    BindRequest,
+    ChildCancel,
+    ChildStart,
+    Delivery,
+    MicroStep,
+    Outcome,
+    Output,
+    ParentEvent,
+    Rejection,
+    Reply,
+    Step,
+)
 from strabo_runtime.engine.recovery import apply_changes, recover
 from strabo_runtime.engine.replay import replay
 from strabo_runtime.engine.snapshot import decode_instance, encode_instance
@@ -18,7 +51,16 @@ from strabo_runtime.engine.transition import fail_step, step
 
 __all__ = [
     "Agents",
+    "AgentsFound",
+    "BindRequest",
+    "Cancel",
     "Change",
+    "Child",
+    "ChildCancel",
+    "ChildEvent",
+    "ChildFinished",
+    "ChildStart",
+    "Compensation",
     "Debt",
     "Delivery",
     "EngineError",
@@ -30,10 +72,14 @@ __all__ = [
     "MicroStep",
     "Need",
     "NotJson",
+    "OpenRequest",
     "Outcome",
     "Output",
+    "Parent",
+    "ParentEvent",
     "Rejection",
     "Reply",
+    "Retry",
     "Start",
     "Step",
     "Timer",
