@@ -25,8 +25,9 @@ from strabo_runtime.authoring.forms import (
     words,
 )
 from strabo_runtime.engine.machine import BUILT_IN_EVENTS, Limits, PlayedBy, Unexpected
+from strabo_runtime.expressions.type_text import UNREADABLE_FIELDS
 from strabo_runtime.language.parse_declarations import RESERVED_NAMES
-from strabo_runtime.language.types import BUILT_IN_TYPES, UNREADABLE_FIELDS
+from strabo_runtime.language.types import BUILT_IN_TYPES
 
 DESCRIPTION = Key(TEXT, "What it is, for people.", empty=True)
 NAMES = one_or_many(TEXT)

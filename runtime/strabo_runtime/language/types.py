@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from strabo_runtime.expressions.resolution import resolve
 from strabo_runtime.expressions.suggestion import did_you_mean
+from strabo_runtime.expressions.type_text import UNREADABLE_FIELDS, TypeTextError, read_type_text
 from strabo_runtime.expressions.types import (
     ANY,
     SCALARS,
-    EnumOf,
     Field,
     ListOf,
     MapOf,
@@ -33,124 +31,6 @@ FORMS: Final = (
     "`enum(a, b)`, a declared name, or a field map; with `?` for optional"
 )
 
-# CEL's keywords cannot be selected as fields (language definition, section "Syntax").
-UNREADABLE_FIELDS = ("in", "true", "false", "null")
-_TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z0-9_-]*)|([<>(),?]))")
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    offset: int
-
-
-class _TypeTextError(Exception):
-    def __init__(self, message: str, offset: int, length: int, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message, self.offset, self.length, self.hint = message, offset, length, hint
-
-
-class _TypeText:
-    """Recursive descent over one type's text. Nesting is bounded by the text's own bound on `<`."""
-
-    _MAXIMUM_NESTING = 16
-
-    def __init__(self, node: ScalarNode) -> None:
-        self._node = node
-        self._text = node.text
-        self._tokens: list[_Token] = []
-        self._next = 0
-        self.references: list[Name] = []
-
-    def read(self) -> Type:
-        self._tokens = self._split()
-        found = self._type(0)
-        if self._next < len(self._tokens):
-            token = self._tokens[self._next]
-            raise _TypeTextError(f"`{token.text}` is not expected here", token.offset, len(token.text))
-        return found
-
-    def _split(self) -> list[_Token]:
-        tokens: list[_Token] = []
-        at = 0
-        end = len(self._text.rstrip())
-        while at < end:
-            match = _TOKEN.match(self._text, at)
-            if match is None:
-                at += len(self._text[at:]) - len(self._text[at:].lstrip())
-                raise _TypeTextError(f"`{self._text[at]}` has no place in a type", at, 1)
-            group = 1 if match.group(1) is not None else 2
-            tokens.append(_Token(match.group(group), match.start(group)))
-            at = match.end()
-        return tokens
-
-    def _take(self, expected: str | None = None) -> _Token:
-        if self._next >= len(self._tokens):
-            end = len(self._text.rstrip())
-            wanted = f"`{expected}`" if expected else "a type"
-            raise _TypeTextError(f"the type ends where {wanted} should follow", max(0, end - 1), 1)
-        token = self._tokens[self._next]
-        if expected is not None and token.text != expected:
-            raise _TypeTextError(
-                f"`{token.text}` stands where `{expected}` should", token.offset, len(token.text)
-            )
-        self._next += 1
-        return token
-
-    def _peek(self, text: str) -> bool:
-        return self._next < len(self._tokens) and self._tokens[self._next].text == text
-
-    def _type(self, depth: int) -> Type:
-        token = self._take()
-        if depth > self._MAXIMUM_NESTING:
-            raise _TypeTextError("the type is nested too deep", token.offset, len(token.text))
-        base = self._base(token, depth)
-        if self._peek("?"):
-            mark = self._take()
-            if depth > 0:
-                raise _TypeTextError("the values of a list or map cannot be optional", mark.offset, 1)
-            return OptionalOf(base)
-        return base
-
-    def _base(self, token: _Token, depth: int) -> Type:
-        if token.text in ("list", "map"):
-            self._take("<")
-            inner = self._type(depth + 1)
-            self._take(">")
-            return ListOf(inner) if token.text == "list" else MapOf(inner)
-        if token.text == "enum":
-            return self._enumeration()
-        for name in SCALARS:
-            if token.text == name:
-                return Scalar(name)
-        for opening in ("<", "("):
-            if self._peek(opening):
-                hint = did_you_mean(token.text, ("list", "map") if opening == "<" else ("enum",))
-                raise _TypeTextError(
-                    f"`{token.text}` takes no `{opening}`", token.offset, len(token.text), hint
-                )
-        if IDENTIFIER.fullmatch(token.text) is None:
-            raise _TypeTextError(f"`{token.text}` is no type", token.offset, len(token.text))
-        self.references.append(Name(token.text, self._node.span_at(token.offset, len(token.text))))
-        return Reference(token.text)
-
-    def _enumeration(self) -> Type:
-        self._take("(")
-        values: list[str] = []
-        while True:
-            token = self._take()
-            if not re.match(r"[A-Za-z_]", token.text):
-                raise _TypeTextError(f"`{token.text}` is no value of an enum", token.offset, len(token.text))
-            if token.text in values:
-                raise _TypeTextError(
-                    f"`{token.text}` stands in the enum twice", token.offset, len(token.text)
-                )
-            values.append(token.text)
-            if self._peek(")"):
-                self._take()
-                return EnumOf(tuple(values))
-            self._take(",")
-
 
 def read_type(node: Node, what: str, reporter: Reporter) -> TypeSyntax:
     """The type that `node` writes. One that cannot be read is reported, and counts as `any` for what follows."""
@@ -159,10 +39,9 @@ def read_type(node: Node, what: str, reporter: Reporter) -> TypeSyntax:
     if not isinstance(node, ScalarNode) or not isinstance(node.value, str):
         reporter.error("bad-type", node.span, f"{what} is {describe(node)}", expected=FORMS)
         return TypeSyntax(ANY, (), node.span)
-    reader = _TypeText(node)
     try:
-        return TypeSyntax(reader.read(), tuple(reader.references), node.span)
-    except _TypeTextError as error:
+        read = read_type_text(node.text)
+    except TypeTextError as error:
         reporter.error(
             "bad-type",
             node.span_at(error.offset, error.length),
@@ -171,6 +50,8 @@ def read_type(node: Node, what: str, reporter: Reporter) -> TypeSyntax:
             hint=error.hint or _cut_off(node),
         )
         return TypeSyntax(ANY, (), node.span)
+    references = tuple(Name(name, node.span_at(offset, len(name))) for name, offset in read.references)
+    return TypeSyntax(read.type, references, node.span)
 
 
 def _cut_off(node: ScalarNode) -> str | None:
