@@ -2,7 +2,7 @@
 
 SimulatorError
 ├── UnreadableScenarioError   the caller: there is no such file, or it is no text
-└── PlayError                 the caller: the protocol cannot be played by random agents
+└── RecoveryError             a bug of ours: an instance did not come back as it was
 
 What is wrong inside a scenario file is no error but a diagnostic of its report.
 """
@@ -18,5 +18,5 @@ class UnreadableScenarioError(SimulatorError):
     """A scenario file, or the protocol beside it, cannot be read."""
 
 
-class PlayError(SimulatorError):
-    """A protocol that random agents cannot play."""
+class RecoveryError(SimulatorError):
+    """What was stored of an instance does not give it back, or the same input did not give the same step."""

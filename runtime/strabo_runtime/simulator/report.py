@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strabo_runtime.language import Diagnostic, LanguageError, load_file, read_text, render
-from strabo_runtime.simulator.coverage import Coverage, cover
+from strabo_runtime.simulator.catalogue import SCENARIO_SUFFIXES
+from strabo_runtime.simulator.coverage import Coverage, cover, coverage_lines
 from strabo_runtime.simulator.errors import UnreadableScenarioError
 from strabo_runtime.simulator.reading import read_scenarios
 from strabo_runtime.simulator.running import ScenarioResult, run_scenario
 from strabo_runtime.simulator.scenario import Scenarios
-
-SUFFIXES = (".test.yaml", ".test.yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def render_report(report: Report) -> str:
     if report.results:
         lines.append(f"{report.file}: {passed} passed" + (f", {failed} failed" if failed else ""))
     if report.coverage is not None:
-        lines += _coverage_lines(report.coverage)
+        lines += coverage_lines(report.coverage)
     return "\n".join(lines)
 
 
@@ -120,39 +119,22 @@ def _result_lines(report: Report, result: ScenarioResult) -> list[str]:
         return [f"ok    {result.name}"]
     lines = [f"FAIL  {result.name}  ({report.file}:{result.span.line})"]
     for mismatch in result.mismatches:
-        lines += [
-            f"      {report.file}:{mismatch.span.line}:{mismatch.span.column}: {mismatch.what}",
-            f"        - expected  {mismatch.expected}",
-            f"        + found     {mismatch.found}",
-        ]
+        lines.append(f"      {report.file}:{mismatch.span.line}:{mismatch.span.column}: {mismatch.what}")
+        if mismatch.lines:
+            lines.append("        - expected, + found")
+            lines += [f"        {line}" for line in mismatch.lines]
+        else:
+            lines += [
+                f"        - expected  {mismatch.expected}",
+                f"        + found     {mismatch.found}",
+            ]
     lines.append("      what happened:")
     lines += [f"        {line}" for line in result.story]
     return lines
 
 
-def _coverage_lines(coverage: Coverage) -> list[str]:
-    if coverage.complete:
-        totals = ", ".join(f"{count} {what}" for what, count in coverage.totals.items())
-        lines = [f"everything was reached: {totals}"]
-    else:
-        lines = []
-        for what, names in (
-            ("states", coverage.states),
-            ("transitions", coverage.transitions),
-            ("constraints", coverage.constraints),
-        ):
-            if names:
-                lines.append(f"{what} that nothing reached ({len(names)} of {coverage.totals[what]}):")
-                lines += [f"  {name}" for name in names]
-    if coverage.never_violated:
-        lines.append(
-            f"constraints that held whenever they were checked: {', '.join(coverage.never_violated)}"
-        )
-    return lines
-
-
 def _protocol_of(file: Path) -> Path:
-    for suffix in SUFFIXES:
+    for suffix in SCENARIO_SUFFIXES:
         if file.name.endswith(suffix):
             return file.with_name(file.name.removesuffix(suffix) + suffix.removeprefix(".test"))
     raise UnreadableScenarioError(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from strabo_runtime.engine.inputs import Agents
+from strabo_runtime.engine.machine import FinalOutcome
 from strabo_runtime.engine.rejection import RefusedBy
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.language import Diagnostic, Span
+
+START_WITHOUT_MESSAGE: Final = "start"
+"""What stands for the message in the refusal of a start that had none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +32,12 @@ class SendStep:
 
 @dataclass(frozen=True, slots=True)
 class StartStep:
-    """An instance is started, with agents that the starter names."""
+    """An instance is started, with agents that the starter names and inputs that it passes in."""
 
     span: Span
     message: SendStep | None
     roles: Mapping[str, Agents]
+    inputs: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,46 @@ class AdvanceStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildStep:
+    """The oldest running child of this name ends. A failed one has no result but an error."""
+
+    span: Span
+    name: str
+    outcome: FinalOutcome
+    result: Json = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEventStep:
+    """The oldest running child of this name emits an event to its parent."""
+
+    span: Span
+    name: str
+    event: str
+    payload: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class BindStep:
+    """The directory answers the oldest open request of this role with these agents, perhaps none."""
+
+    span: Span
+    role: str
+    agents: Agents
+
+
+@dataclass(frozen=True, slots=True)
+class CancelStep:
+    """An operator asks the instance to end."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refusal that is expected."""
+    """A refusal that is expected. A start without a message is refused as the message `start`."""
 
     sender: str
     message: str
@@ -81,12 +124,14 @@ class ExpectStep:
     rejected: tuple[Span, tuple[Refusal, ...]] | None = None
 
 
-ScenarioStep: TypeAlias = SendStep | StartStep | AdvanceStep | ExpectStep
+ScenarioStep: TypeAlias = (
+    SendStep | StartStep | AdvanceStep | ChildStep | ChildEventStep | BindStep | CancelStep | ExpectStep
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One unit test of a protocol. `roles` names the agents that there are, by role."""
+    """One unit test of a protocol. `roles` names the agents that there are, by role: what its directory knows."""
 
     name: str
     span: Span

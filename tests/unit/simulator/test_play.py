@@ -6,10 +6,11 @@ from random import Random
 
 import pytest
 
+from strabo_runtime.engine.machine import Machine
 from strabo_runtime.expressions import PayloadValidator
 from strabo_runtime.language import load
-from strabo_runtime.simulator import PlayError, play, render_play
-from strabo_runtime.simulator.payloads import Payloads
+from strabo_runtime.simulator import play, play_run, render_play
+from strabo_runtime.simulator.payloads import Payloads, Writer
 from tests.unit.engine.driver import T0, shipped
 
 AUCTION = shipped("task_auction")
@@ -25,7 +26,7 @@ def test_the_same_seed_plays_the_same_runs() -> None:
 def test_random_play_of_the_shipped_protocols_ends_and_meets_no_error(machine) -> None:  # type: ignore[no-untyped-def]
     report = play(machine, runs=60, seed=1)
     assert sum(report.endings.values()) == 60
-    assert report.incidents == {}
+    assert report.findings == ()
     assert not any(ending.startswith(("stuck", "unfinished", "not started")) for ending in report.endings)
     assert any(ending.startswith("success") for ending in report.endings)
     assert "schema" not in report.refusals
@@ -37,7 +38,7 @@ def test_random_payloads_are_valid(machine) -> None:  # type: ignore[no-untyped-
     for kind in machine.messages.values():
         validator = PayloadValidator(kind.payload, machine.types)
         for _ in range(40):
-            made = payloads.make(kind.payload, sender="a", role="Solver", now=T0)
+            made = payloads.make(kind.payload, Writer("a", "Solver", T0))
             assert validator.errors(made) == ()
             payloads.observe(made)
 
@@ -60,21 +61,53 @@ transitions:
 """
 
 
-def test_errors_unreached_parts_and_endless_runs_are_told() -> None:
+@pytest.fixture(scope="module")
+def trap() -> Machine:
     machine = load(BODY, filename="trap.yaml").machine
     assert machine is not None
-    report = play(machine, runs=3, seed=1)
+    return machine
+
+
+def test_a_run_that_never_ends_is_a_finding_with_its_first_run(trap: Machine) -> None:
+    report = play(trap, runs=3, seed=1)
     assert report.endings == {"unfinished after 500 inputs, in trap": 3}
-    assert any("set_variable n" in incident for incident in report.incidents)
-    shown = render_play(report)
-    assert "over" in shown
-    assert "states that nothing reached:" in shown
-    assert report.longest[0].inputs == 500
+    assert [(found.count, found.run) for found in report.findings if "unfinished" in found.text] == [(3, 1)]
 
 
-def test_a_protocol_that_no_agent_can_start_cannot_be_played() -> None:
+def test_a_step_error_is_a_finding(trap: Machine) -> None:
+    report = play(trap, runs=3, seed=1)
+    assert any(
+        found.text.startswith("a step failed: ") and "set_variable n" in found.text
+        for found in report.findings
+    )
+
+
+def test_a_finding_is_shown_with_the_seed_and_run_that_repeat_it(trap: Machine) -> None:
+    shown = render_play(play(trap, runs=2, seed=4))
+    assert "(again: --seed 4 --run 1)" in shown
+
+
+def test_what_random_play_does_not_reach_is_told(trap: Machine) -> None:
+    shown = render_play(play(trap, runs=2, seed=1))
+    assert "states that nothing reached (1 of 3):" in shown
+    assert "  over" in shown
+
+
+def test_the_longest_runs_are_told(trap: Machine) -> None:
+    assert play(trap, runs=1, seed=1).longest[0].inputs == 500
+
+
+def test_one_run_is_played_again_with_its_story() -> None:
+    report = play(AUCTION, runs=5, seed=3)
+    longest = report.longest[0]
+    again = play_run(AUCTION, seed=3, run=longest.number)
+    assert again.run == longest
+    assert "starts with TaskAnnouncement" in again.story[0]
+    assert len(again.story) >= longest.steps
+
+
+def test_a_protocol_whose_first_state_takes_no_message_is_started_without_one() -> None:
     text = BODY.replace("{from: idle, to: trap, trigger: {message: Go}}", "{from: idle, to: trap}")
     machine = load(text, filename="trap.yaml").machine
     assert machine is not None
-    with pytest.raises(PlayError, match="idle"):
-        play(machine, runs=1, seed=1)
+    assert play_run(machine, seed=1, run=1).story[0].partition("  ")[2].startswith("starter starts")

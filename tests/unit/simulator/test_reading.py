@@ -41,10 +41,12 @@ def test_all_errors_are_reported_in_one_go_with_their_lines(tmp_path: Path) -> N
       - {expect: {pending: {Runnr: [r1]}, received: {r1: [Goo]}, incidents: many, status: fine}}
       - {cancel: enough}
       - {child: other, outcome: success}
-      - {bind: {role: Runner, agents: [r1]}}
+      - {bind: {role: Runer, agents: [r1]}}
       - {hop: high}
       - {advance: -PT1M}
-      - {start: {inputs: {}}}
+      - {start: {inputs: [1]}}
+      - {cancel: }
+      - {expect: {timers: [timeoutt]}}
 """,
     )
     found = codes(path)
@@ -62,12 +64,13 @@ def test_all_errors_are_reported_in_one_go_with_their_lines(tmp_path: Path) -> N
         ("unknown-message", 13),
         ("wrong-type", 13),
         ("bad-value", 13),
-        ("not-supported-yet", 14),
-        ("not-supported-yet", 15),
-        ("not-supported-yet", 16),
+        ("unknown-name", 15),
+        ("unknown-role", 16),
         ("unknown-key", 17),
         ("bad-value", 18),
-        ("not-supported-yet", 19),
+        ("wrong-type", 19),
+        ("missing-key", 20),
+        ("unknown-timer", 21),
     ]
     assert sorted(found, key=lambda one: (one[1], one[0])) == sorted(
         expected, key=lambda one: (one[1], one[0])
