@@ -1,4 +1,4 @@
-"""Verbs for who writes protocols: verify, test, simulate, diagram, models. They need no Kafka."""
+"""Verbs for who writes protocols: verify, test, diagram, models. They need no Kafka."""
 
 from __future__ import annotations
 
@@ -92,22 +92,6 @@ def test(
         echo_json([report.to_json() for report in reports])
     if failed:
         raise typer.Exit(FINDING)
-
-
-def simulate(
-    file: File,
-    runs: Annotated[int, typer.Option(min=1, help="How many instances to play.")] = 100,
-    seed: Annotated[int, typer.Option(help="The same seed plays the same runs.")] = 1,
-    output: Output = Format.text,
-) -> None:
-    """Play a protocol with agents that send random valid messages, and report how its instances end."""
-    from strabo_runtime.simulator import play, render_play
-
-    report = play(_loaded_machine(file), runs=runs, seed=seed)
-    if output is Format.json:
-        echo_json(report.to_json())
-    else:
-        typer.echo(render_play(report))
 
 
 def diagram(

@@ -9,7 +9,19 @@ from typing import Annotated
 
 import typer
 
-from strabo_runtime.cli import agents, author, demo, dev, instances, operate, protocols, run, schema, topics
+from strabo_runtime.cli import (
+    agents,
+    author,
+    demo,
+    dev,
+    instances,
+    operate,
+    protocols,
+    run,
+    schema,
+    simulate,
+    topics,
+)
 from strabo_runtime.cli.failures import report
 
 app = typer.Typer(
@@ -24,8 +36,9 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("dev")(dev.dev)
 app.command("schema")(schema.schema)
+app.command("simulate")(simulate.simulate)
 for module, verbs in (
-    (author, ("verify", "test", "simulate", "diagram", "models")),
+    (author, ("verify", "test", "diagram", "models")),
     (operate, ("start", "send", "replay")),
 ):
     for verb in verbs:

@@ -7,7 +7,7 @@ from strabo_runtime.simulator.directory import Directory, RoleDirectory
 from strabo_runtime.simulator.errands import Errand
 from strabo_runtime.simulator.errors import RecoveryError, SimulatorError, UnreadableScenarioError
 from strabo_runtime.simulator.host import Host
-from strabo_runtime.simulator.play import PlayReport, play, play_run, render_play
+from strabo_runtime.simulator.play import PlayReport, play, play_run, render_play, render_run
 from strabo_runtime.simulator.reading import read_scenarios
 from strabo_runtime.simulator.report import Report, load_scenarios, render_report, run_file
 from strabo_runtime.simulator.running import ScenarioResult, run_scenario
@@ -38,6 +38,7 @@ __all__ = [
     "read_scenarios",
     "render_play",
     "render_report",
+    "render_run",
     "run_file",
     "run_scenario",
 ]

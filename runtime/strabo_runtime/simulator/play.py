@@ -185,6 +185,13 @@ def render_play(report: PlayReport) -> str:
     return "\n".join(lines)
 
 
+def render_run(played: PlayedRun) -> str:
+    """A run's story for a terminal."""
+    run = played.run
+    lines = [*played.story, f"run {run.number}: {run.steps} steps, {run.inputs} inputs, {run.ending}"]
+    return "\n".join([*lines, *(f"a step failed: {error}" for error in run.errors)])
+
+
 def _counted(counts: Mapping[str, int]) -> list[str]:
     lines = [f"  {count:>6}  {what}" for what, count in list(counts.items())[:_SHOWN_KINDS]]
     rest = sum(list(counts.values())[_SHOWN_KINDS:])
