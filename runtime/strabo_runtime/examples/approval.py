@@ -1,0 +1,25 @@
+"""The approval: an agent that asks people and acts on their answer. The people answer in the console."""
+
+from __future__ import annotations
+
+import structlog
+from pydantic import BaseModel
+
+from strabo_agents import Agent, Conversation
+
+log = structlog.get_logger(__name__)
+
+
+class Outcome(BaseModel):
+    approved: bool
+    decided_by: str
+    comment: str | None = None
+
+
+requester = Agent()
+
+
+@requester.role("Approval", "Requester").on
+async def act(outcome: Outcome, conversation: Conversation) -> None:
+    """Log it; a real agent would now place its order, or not."""
+    log.info("decided", approved=outcome.approved, decided_by=outcome.decided_by, comment=outcome.comment)
