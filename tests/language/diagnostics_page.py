@@ -13,7 +13,8 @@ _INTRODUCTION = """\
 
 A protocol file is told all of its errors in one go: the place, a code, what is wrong, the line with a caret, what was
 expected, and what was probably meant. `strabo verify -o json` prints each as an object with `code`, `severity`, `file`,
-`line`, `column`, `length`, `message`, `expected` and `hint`; lines and columns count from 1, in characters.
+`line`, `column`, `end_line`, `end_column` (just behind it), `message`, `expected` and `hint`; lines and columns count
+from 1, in characters.
 
 The codes of the last group are found in files that load. Parts that can never work are errors; what is allowed and
 probably not meant (`never-ends`, `event-never-raised`, `event-never-handled`, `ambiguous-recipient`) are warnings.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strabo_runtime.cli.failures import FINDING, USAGE, fail
+from strabo_runtime.cli.findings import print_findings
 from strabo_runtime.cli.options import Format, Output
 from strabo_runtime.cli.render import echo_json, write
 
@@ -61,7 +62,7 @@ def verify(files: Files, output: Output = Format.text) -> None:
                     f"{len(machine.transitions)} transitions, {len(machine.constraints)} constraints: nothing found"
                 )
         findings += found
-    _print_findings(findings, sources, output)
+    print_findings(findings, sources, output)
     for line in unreadable:
         typer.echo(f"strabo: {line}", err=True)
     if findings or unreadable:
@@ -124,7 +125,7 @@ def _loaded_machine(file: Path) -> Machine:
     """The compiled protocol of a file; its errors are printed as findings."""
     loaded = _load(file)
     if loaded.machine is None:
-        _print_findings(list(loaded.diagnostics), {str(file): loaded.source}, Format.text)
+        print_findings(list(loaded.diagnostics), {str(file): loaded.source}, Format.text)
         raise typer.Exit(FINDING)
     return loaded.machine
 
@@ -138,16 +139,3 @@ def _scenario_file(file: Path) -> Path:
     if not beside.exists():
         fail(f"{file} has no scenarios: {beside} does not exist")
     return beside
-
-
-def _print_findings(findings: list[Diagnostic], sources: dict[str, str], output: Format) -> None:
-    from strabo_runtime.language.diagnostics import render
-
-    if output is Format.json:
-        echo_json([finding.to_json() for finding in findings])
-        return
-    for finding in findings:
-        typer.echo(render(finding, sources.get(finding.span.file, "")), err=True)
-    if findings:
-        errors = sum(finding.severity == "error" for finding in findings)
-        typer.echo(f"{errors} error(s), {len(findings) - errors} warning(s)", err=True)

@@ -14,6 +14,7 @@ from strabo_runtime.cli import (
     author,
     demo,
     dev,
+    diff,
     instances,
     operate,
     protocols,
@@ -35,6 +36,7 @@ app = typer.Typer(
 
 app.command("demo")(demo.demo)
 app.command("dev")(dev.dev)
+app.command("diff")(diff.diff)
 app.command("schema")(schema.schema)
 app.command("simulate")(simulate.simulate)
 for module, verbs in (

@@ -20,6 +20,16 @@ class Span:
     column: int
     length: int
 
+    def to_json(self) -> dict[str, str | int]:
+        """Both ends for programs: `end_column` is that of the first character behind it."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "end_line": self.line,
+            "end_column": self.column + self.length,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
@@ -37,10 +47,7 @@ class Diagnostic:
         return {
             "code": self.code,
             "severity": self.severity,
-            "file": self.span.file,
-            "line": self.span.line,
-            "column": self.span.column,
-            "length": self.span.length,
+            **self.span.to_json(),
             "message": self.message,
             "expected": self.expected,
             "hint": self.hint,
@@ -92,14 +99,7 @@ def render(diagnostic: Diagnostic, source: str) -> str:
     lines = [
         f"{span.file}:{span.line}:{span.column}: {diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     ]
-    source_lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if source and span.line <= len(source_lines):
-        shown, column = _excerpt(source_lines[span.line - 1], span.column - 1)
-        gutter = f"{span.line:>5} | "
-        # Tabs are kept in the caret line, so that it stands under the right place however wide a tab is.
-        indent = "".join("\t" if character == "\t" else " " for character in shown[:column])
-        carets = "^" * max(1, min(span.length, len(shown) - column))
-        lines += [gutter + shown, " " * (len(gutter) - 2) + "| " + indent + carets]
+    lines += excerpt(span, source)
     if diagnostic.expected:
         lines.append(f"      expected: {diagnostic.expected}")
     if diagnostic.hint:
@@ -107,7 +107,20 @@ def render(diagnostic: Diagnostic, source: str) -> str:
     return "\n".join(lines)
 
 
-def _excerpt(line: str, column: int) -> tuple[str, int]:
+def excerpt(span: Span, source: str) -> list[str]:
+    """The source line and a line of carets below the span; nothing where the text has no such line."""
+    source_lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if not source or span.line > len(source_lines):
+        return []
+    shown, column = _clipped(source_lines[span.line - 1], span.column - 1)
+    gutter = f"{span.line:>5} | "
+    # Tabs are kept in the caret line, so that it stands under the right place however wide a tab is.
+    indent = "".join("\t" if character == "\t" else " " for character in shown[:column])
+    carets = "^" * max(1, min(span.length, len(shown) - column))
+    return [gutter + shown, " " * (len(gutter) - 2) + "| " + indent + carets]
+
+
+def _clipped(line: str, column: int) -> tuple[str, int]:
     """The line, or of a very long one the part around the column; and the column in it."""
     if len(line) <= _LONGEST_SHOWN:
         return line, column
