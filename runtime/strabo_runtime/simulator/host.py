@@ -49,7 +49,7 @@ class Host:
     `directory` answers starts and bind requests; a mapping lists agents by role. `steps` holds every step in the order
     in which they were made; `on_step` is told of each. What one instance tells another is carried at once and in order,
     except what `carry` takes (it says so): that is for the caller to `deliver`, or to keep. The first of the `machines`
-    is the one that is started where none is named.
+    is the one that is started where none is named. While a step is made and told of, `taking` is its instance's id.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class Host:
         self._due_of: dict[str, int] = {}
         self._armed = 0
         self._last_id = 0
+        self.taking = ""
 
     # -- what comes from outside --------------------------------------------------------------------------------------
 
@@ -84,6 +85,10 @@ class Host:
         """An id for a message that was given none."""
         self._last_id += 1
         return f"m{self._last_id}"
+
+    def machine_of(self, instance_id: str) -> Machine:
+        """The protocol of an instance, or that which was last tried to be started under its id; else the first."""
+        return self._machines.get(instance_id, self.machine)
 
     def message(
         self,
@@ -191,7 +196,7 @@ class Host:
             case Outcome() as told:
                 return self._take(errand.to, finished(errand.source, told, now))
             case BindRequest() as told:
-                machine = self._machines[errand.to]
+                machine = self.machine_of(errand.to)
                 found = self.directory.find(
                     machine.name, told.role, told.capabilities, told.count, told.excluded
                 )
@@ -245,7 +250,7 @@ class Host:
     # -- steps --------------------------------------------------------------------------------------------------------
 
     def _start(self, machine: Machine, start: Start) -> Step:
-        known = self._machines.get(start.instance_id, machine)
+        known = self.machine_of(start.instance_id) if start.instance_id in self.instances else machine
         needs = binding_needs(known, start)
         if not isinstance(needs, Rejection):
             bound = {
@@ -257,7 +262,9 @@ class Host:
 
     def _take(self, instance_id: str, given: Input, machine: Machine | None = None) -> Step:
         """One step, the deferred messages whose turn it then is, and what all of them tell other instances."""
-        known = self._machines.get(instance_id) or machine or self.machine
+        if machine is not None:
+            self._machines[instance_id] = machine
+        known = self.machine_of(instance_id)
         first = self._step(known, instance_id, given)
         while (instance := self.instances.get(instance_id)) is not None:
             retry = next_retry(instance, self.clock.now)
@@ -268,9 +275,9 @@ class Host:
         return first
 
     def _step(self, machine: Machine, instance_id: str, given: Input) -> Step:
+        self.taking = instance_id
         made = self._stepping(machine, self.instances.get(instance_id), given)
         if made.after is not None:
-            self._machines[instance_id] = machine
             self.instances[instance_id] = made.after
             self._arm(made.after)
         self.steps.append(made)
