@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strabo_runtime.expressions.cel import plain_name
-from strabo_runtime.expressions.code import Code, Frame, needed
+from strabo_runtime.expressions.code import Code, Frame, Run, needed, use_iterations
+from strabo_runtime.expressions.depth import built_size
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.reading import Root
+from strabo_runtime.expressions.registry import Function
 from strabo_runtime.expressions.resolution import describe
 from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.syntax import (
@@ -24,18 +26,24 @@ from strabo_runtime.expressions.syntax import (
     SyntaxTree,
 )
 from strabo_runtime.expressions.types import NamedTypes, OptionalOf, Type
-from strabo_runtime.expressions.typing_rules import NOTHING, common
+from strabo_runtime.expressions.typing_rules import NOTHING, common, scalar_kind
 from strabo_runtime.expressions.values import Decoders
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What an expression may read: variables by declared type, and roots by name."""
+    """What an expression may read: variables by declared type, roots by name, the item of a `for_each`, functions.
+
+    `functions_used` gathers the names of the registered functions that its expressions call.
+    """
 
     named: NamedTypes
     variables: Mapping[str, Type]
     roots: Mapping[str, Root]
     decoders: Decoders
+    each: Type | None = None
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    functions_used: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,9 @@ class Local:
 
 
 Locals = Mapping[str, Local]
+
+_UNITS_AN_ITERATION = 4096
+"""So much of a value that a macro copies or compares counts as one more iteration."""
 
 
 class Builder(ABC):
@@ -81,6 +92,7 @@ class Builder(ABC):
         type_ = code.type
         code = self.present(code)
         decoder = self.vocabulary.decoders.of(type_)
+        code = self.weighed(code)
         if decoder is None:
             return replace(code, type=None, stored=None, origin=None)
         run, decode = code.run, decoder
@@ -90,6 +102,12 @@ class Builder(ABC):
             return None if value is None else decode(value)
 
         return replace(code, run=decoding, type=None, pure=False, stored=None, origin=None)
+
+    def weighed(self, code: Code) -> Code:
+        """The code of a value that is walked through and through, its size charged to the budget inside a macro."""
+        if self.loops == 0 or scalar_kind(code.type) is not None:
+            return code
+        return replace(code, run=_weighing(code.run))
 
     def unified(self, codes: list[Code]) -> tuple[list[Code], Type | None]:
         """Codes brought to one type, and that type; None when they had to be decoded."""
@@ -129,6 +147,16 @@ class Builder(ABC):
         return ExpressionError(
             message, code="unknown-field", offset=max(offset, 0), length=len(node.field), hint=hint
         )
+
+
+def _weighing(run: Run) -> Run:
+    def weighing(scope: Scope, frame: Frame) -> Any:
+        value = run(scope, frame)
+        if isinstance(value, (dict, list, tuple)):
+            use_iterations(frame, built_size(value) // _UNITS_AN_ITERATION)
+        return value
+
+    return weighing
 
 
 def written(node: Node) -> str:

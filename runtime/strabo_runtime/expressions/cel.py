@@ -10,7 +10,7 @@ value, so that its behaviour is CEL's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, TypeAlias
@@ -20,6 +20,7 @@ from cel_expr_python import cel
 from strabo_runtime.expressions.declarations import environment_yaml
 from strabo_runtime.expressions.descriptors import Descriptors
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
+from strabo_runtime.expressions.registry import Function
 from strabo_runtime.expressions.reports import Vocabulary, explain
 from strabo_runtime.expressions.scanning import code_spans, nesting
 from strabo_runtime.expressions.syntax import SyntaxTree, parse_serialised
@@ -49,7 +50,11 @@ class Checker:
     """Checks expressions against one set of typed variables."""
 
     def __init__(
-        self, descriptors: Descriptors, variables: Mapping[str, str], optional_collections: frozenset[str]
+        self,
+        descriptors: Descriptors,
+        variables: Mapping[str, str],
+        optional_collections: frozenset[str],
+        functions: Sequence[Function] = (),
     ) -> None:
         """`variables` gives CEL types by name; `optional_collections` are those lists and maps that may be null."""
         declared = {
@@ -57,9 +62,11 @@ class Checker:
         }
         declared |= {name + _OR_NULL: cel.Type.DYN for name in optional_collections}
         self._environment = cel.NewEnv(
-            descriptors.pool, config=cel.NewEnvConfigFromYaml(environment_yaml()), variables=declared
+            descriptors.pool, config=cel.NewEnvConfigFromYaml(environment_yaml(functions)), variables=declared
         )
-        self._vocabulary = Vocabulary(tuple(variables), descriptors.fields)
+        self._vocabulary = Vocabulary(
+            tuple(variables), descriptors.fields, tuple(function.name for function in functions)
+        )
         names = "|".join(map(re.escape, sorted(optional_collections)))
         self._compared_with_null = (
             re.compile(rf"(?<![\w.])(?:(?:{names})(?=\s*[=!]=\s*null\b)|null\s*[=!]=\s*(?:{names})\b)")

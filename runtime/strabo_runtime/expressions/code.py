@@ -41,7 +41,7 @@ class Code:
 
     `nullable`: the value may be None, which `needed` refuses. `is_field`: None stands for an absent field, not for a
     null. `pure`: the value is JSON as it stands. `stored` gives the stored JSON of a bare path, where it differs from
-    the value.
+    the value. `measured`: how large the value is has been looked at.
     """
 
     run: Run
@@ -53,6 +53,7 @@ class Code:
     stored: Run | None = None
     origin: Origin | None = None
     constant: bool = False
+    measured: bool = False
 
 
 def needed(code: Code) -> Code:

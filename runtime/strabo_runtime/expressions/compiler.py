@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from strabo_runtime.expressions import functions, library, logic, macros, reading
-from strabo_runtime.expressions.building import Builder, Local, Locals, written
+from strabo_runtime.expressions import calls, functions, library, logic, macros, reading
+from strabo_runtime.expressions.building import Builder, Local, Locals, Vocabulary, written
 from strabo_runtime.expressions.cel import plain_name
-from strabo_runtime.expressions.code import Code, Frame, constant, needed
+from strabo_runtime.expressions.code import Code, Frame, Run, constant, needed, use_iterations
+from strabo_runtime.expressions.conformity import Conformity
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
@@ -26,8 +27,10 @@ from strabo_runtime.expressions.syntax import (
     Name,
     Node,
     Select,
+    SyntaxTree,
 )
 from strabo_runtime.expressions.types import (
+    ANY,
     BOOLEAN,
     INTEGER,
     NUMBER,
@@ -44,9 +47,15 @@ from strabo_runtime.expressions.types import (
 from strabo_runtime.expressions.typing_rules import NOTHING
 from strabo_runtime.expressions.values import decode_number, leaf_decoder
 
+ENTRIES_AN_ITERATION = 16
+
 
 class Compiler(Builder):
     """Compiles names, fields and literals itself, and leaves calls and macros to their modules."""
+
+    def __init__(self, vocabulary: Vocabulary, tree: SyntaxTree, text: str, conformity: Conformity) -> None:
+        super().__init__(vocabulary, tree, text)
+        self._conformity = conformity
 
     def compile(self, node: Node, local: Locals) -> Code:
         try:
@@ -76,6 +85,9 @@ class Compiler(Builder):
                     code = compile_call(self, node, nodes, codes)
                     if code is not None:
                         return code
+                code = calls.compile_call(self, self._conformity, node, nodes, codes)
+                if code is not None:
+                    return code
                 raise self.error(
                     node,
                     f"{function}() is not part of this language",
@@ -90,10 +102,14 @@ class Compiler(Builder):
             return read_local(local[name], name)
         if name == "now":
             return Code(lambda scope, frame: scope.now, TIMESTAMP, "now")
+        if name == "each" and self.vocabulary.each is not None:
+            type_ = unwrapped(self.vocabulary.each, self.named)
+            nullable = is_optional(self.vocabulary.each, self.named) or type_ == ANY
+            return reading.item(type_, nullable, leaf_decoder(type_))
         if name in self.vocabulary.variables:
             declared = self.vocabulary.variables[name]
             type_ = unwrapped(declared, self.named)
-            nullable = is_optional(declared, self.named) or type_ == Scalar("any")
+            nullable = is_optional(declared, self.named) or type_ == ANY
             return reading.variable(name, type_, nullable, leaf_decoder(type_))
         root = self.vocabulary.roots.get(name)
         if root is None:
@@ -105,7 +121,9 @@ class Compiler(Builder):
             f"`{name}` is not a value by itself",
             "expression-type",
             length=len(name),
-            hint=f"read one of its fields: {', '.join(f'{name}.{field}' for field in list(root.fields)[:4])}",
+            hint=f"read one of its fields: {', '.join(f'{name}.{field}' for field in list(root.fields)[:4])}"
+            if root.fields
+            else None,
         )
 
     def _select(self, node: Select, local: Locals) -> Code:
@@ -191,7 +209,7 @@ class Compiler(Builder):
         runs = tuple(code.run for code in codes)
         type_ = None if item is None else ListOf(item)
         return Code(
-            lambda scope, frame: [run(scope, frame) for run in runs],
+            self._repeated(lambda scope, frame: [run(scope, frame) for run in runs], len(runs)),
             type_,
             "[...]",
             pure=all(code.pure for code in codes),
@@ -228,11 +246,28 @@ class Compiler(Builder):
             type_ = None if item is None else MapOf(item)
         runs = tuple((key.run, value.run) for key, value in zip(keys, values, strict=True))
         return Code(
-            lambda scope, frame: {library.key(key(scope, frame)): value(scope, frame) for key, value in runs},
+            self._repeated(
+                lambda scope, frame: {
+                    library.key(key(scope, frame)): value(scope, frame) for key, value in runs
+                },
+                len(runs),
+            ),
             type_,
             "{...}",
             pure=all(code.pure for code in values),
         )
+
+    def _repeated(self, run: Run, entries: int) -> Run:
+        """A literal inside a macro is made again and again: a long one counts as more than one iteration."""
+        more = entries // ENTRIES_AN_ITERATION
+        if self.loops == 0 or more == 0:
+            return run
+
+        def charging(scope: Scope, frame: Frame) -> Any:
+            use_iterations(frame, more)
+            return run(scope, frame)
+
+        return charging
 
 
 def read_local(held: Local, name: str) -> Code:

@@ -8,14 +8,14 @@ from typing import Any
 
 from strabo_runtime.expressions.building import Builder
 from strabo_runtime.expressions.code import Code, Frame, absence, needed
-from strabo_runtime.expressions.depth import is_bounded, is_deep, too_deep
+from strabo_runtime.expressions.depth import built_size, is_deep, too_deep
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
 from strabo_runtime.expressions.logic import check_enum_value
 from strabo_runtime.expressions.resolution import is_optional, resolve, unwrapped
 from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.syntax import Call, Constant, ListLiteral, MapLiteral, Node
 from strabo_runtime.expressions.types import ANY, BOOLEAN, EnumOf, ListOf, NamedTypes, Record, Type
-from strabo_runtime.expressions.typing_rules import Misfit, fits
+from strabo_runtime.expressions.typing_rules import Misfit, fits, scalar_kind
 from strabo_runtime.expressions.validator import PayloadValidator
 from strabo_runtime.expressions.values import encode
 
@@ -45,13 +45,13 @@ class Conformity:
                     if isinstance(key, Constant) and isinstance(key.value, str) and key.value in types:
                         self.check_literals(builder, value, types[key.value])
 
-    def conforming(self, code: Code, expect: Type, text: str) -> Code:
+    def conforming(self, code: Code, expect: Type, extent: tuple[int, int]) -> Code:
         """The code, which then gives stored JSON of the expected type or fails.
 
-        Raises ExpressionError when it never could.
+        Raises ExpressionError when it never could; `extent` says where the code stands, and how long it is.
         """
         expected = unwrapped(expect, self._named)
-        offset, length = _extent(text)
+        offset, length = extent
         accepts_null = is_optional(expect, self._named) or resolve(expect, self._named) == ANY
         if code.constant and code.type is None and not accepts_null:
             raise ExpressionError(
@@ -70,10 +70,13 @@ class Conformity:
     def _stored(self, code: Code, expected: Type, certain: bool, accepts_null: bool) -> Code:
         read = code.stored or code.run
         plain = code.pure or code.stored is not None
+        # What is copied is as large as the original; what is built may hold a stored value many times, or in one more
+        # level at every step.
+        built = code.stored is None and scalar_kind(expected) is None
         finish = self._finish(code, expected, certain)
         message = absence(code)
-        if accepts_null and plain and finish is None:
-            return replace(code, run=read, pure=True, stored=None)
+        if accepts_null and plain and finish is None and not built:
+            return replace(code, run=read, pure=True, stored=None, measured=True)
 
         def run(scope: Scope, frame: Frame) -> Any:
             value = read(scope, frame)
@@ -81,21 +84,19 @@ class Conformity:
                 if accepts_null:
                     return None
                 raise EvaluationError(f"{message}, but a value is needed")
+            if built and isinstance(value, (dict, list, tuple)):
+                built_size(value)
             if not plain:
                 value = encode(value)
             return value if finish is None else finish(value)
 
-        return Code(run, code.type, code.text, nullable=accepts_null, pure=True)
+        return Code(run, code.type, code.text, nullable=accepts_null, pure=True, measured=True)
 
     def _finish(self, code: Code, expected: Type, certain: bool) -> Callable[[Any], Any] | None:
         """What is left to do with a value: nothing, bringing it into stored form, or checking it as well."""
         validator = self._validator(expected)
         if certain:
-            finish = None if code.type == expected else validator.normal
-            # A copy is as deep as the original; what is built may wrap a stored value in one more level at every step.
-            return (
-                finish if code.stored is not None or is_bounded(expected, self._named) else _shallow(finish)
-            )
+            return None if code.type == expected else validator.normal
 
         def checked(value: Any) -> Any:
             if is_deep(value):
@@ -113,16 +114,7 @@ class Conformity:
         return self._validators[expected]
 
 
-def _shallow(finish: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
-    def checked(value: Any) -> Any:
-        if is_deep(value):
-            raise too_deep()
-        return value if finish is None else finish(value)
-
-    return checked
-
-
-def _extent(text: str) -> tuple[int, int]:
+def extent_of(text: str) -> tuple[int, int]:
     """Where the expression stands in its text, without the blanks around it."""
     stripped = text.strip()
     return text.find(stripped), max(1, len(stripped))

@@ -9,12 +9,13 @@ from strabo_runtime.expressions.building import Vocabulary
 from strabo_runtime.expressions.cel import Checker
 from strabo_runtime.expressions.code import Code
 from strabo_runtime.expressions.compiler import Compiler
-from strabo_runtime.expressions.conformity import Conformity
+from strabo_runtime.expressions.conformity import Conformity, extent_of
 from strabo_runtime.expressions.descriptors import Descriptors
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.expression import Expression
 from strabo_runtime.expressions.facts import Agents, Context, EventFacts, InstanceFacts, MessageFacts
 from strabo_runtime.expressions.reading import Root
+from strabo_runtime.expressions.registry import Function
 from strabo_runtime.expressions.reports import combined
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.roots import Roots
@@ -37,20 +38,28 @@ class Environment:
         variables: Mapping[str, Type],
         roles: Sequence[str],
         starting: Sequence[str],
+        inputs: Mapping[str, Type] | None = None,
+        children: Sequence[str] = (),
+        functions: Mapping[str, Function] | None = None,
     ) -> None:
-        """`starting` are the message types that may start the protocol."""
+        """`starting` are the message types that may start the protocol, `children` the names (`as`) of its children.
+
+        `inputs` are read by name as variables are. `functions` are the registered ones, each in the version to use.
+        """
         self.types = types
-        self._variables = dict(variables)
+        self._variables = {**(inputs or {}), **variables}
+        self._functions = dict(functions or {})
+        self._functions_used: set[str] = set()
         self._descriptors = Descriptors(types)
-        self._roots = Roots(types, messages, events, roles, starting)
+        self._roots = Roots(types, messages, events, roles, starting, children)
         self._decoders = Decoders(types)
         self._conformity = Conformity(types)
         self._compilations: dict[Context, tuple[Checker, Vocabulary]] = {}
-        self._optional_collections = frozenset(
-            name
-            for name, type_ in variables.items()
-            if is_optional(type_, types) and isinstance(unwrapped(type_, types), (ListOf, MapOf))
-        )
+
+    @property
+    def functions_used(self) -> frozenset[str]:
+        """The names of the registered functions that the expressions compiled so far call."""
+        return frozenset(self._functions_used)
 
     def expression(self, text: str, context: Context, *, expect: Type | None = None) -> Expression:
         """A bare CEL expression; a surrounding `${ }` is allowed. Raises ExpressionError."""
@@ -99,7 +108,7 @@ class Environment:
         """The code of an expression, and how many places its frame has. Raises ExpressionError."""
         checker, vocabulary = self._compilation(context)
         tree = checker.check(text)
-        compiler = Compiler(vocabulary, tree, text)
+        compiler = Compiler(vocabulary, tree, text, self._conformity)
         code = compiler.compile(tree.root, {})
         if expect is not None:
             self._conformity.check_literals(compiler, tree.root, expect)
@@ -107,21 +116,40 @@ class Environment:
             unique = {(error.offset, error.message): error for error in compiler.errors}
             raise combined(sorted(unique.values(), key=lambda error: error.offset))
         if expect is not None:
-            code = self._conformity.conforming(code, expect, text)
+            code = self._conformity.conforming(code, expect, extent_of(text))
         return code, compiler.slots
 
     def _compilation(self, context: Context) -> tuple[Checker, Vocabulary]:
         """The checker and vocabulary of a place, made once for each kind of place."""
         if context not in self._compilations:
             roots = self._roots.of(context)
-            names = {name: self._descriptors.cel_type(type_) for name, type_ in self._variables.items()}
+            values = self._variables if context.each is None else {**self._variables, "each": context.each}
+            names = {name: self._descriptors.cel_type(type_) for name, type_ in values.items()}
             names["now"] = "google.protobuf.Timestamp"
             for name, root in roots.items():
                 names[name] = self._descriptors.cel_type(_record(root), name=name)
-            checker = Checker(self._descriptors, names, self._optional_collections)
-            vocabulary = Vocabulary(self.types, self._variables, roots, self._decoders)
+            checker = Checker(
+                self._descriptors, names, self._optional_collections(values), tuple(self._functions.values())
+            )
+            vocabulary = Vocabulary(
+                self.types,
+                self._variables,
+                roots,
+                self._decoders,
+                each=context.each,
+                functions=self._functions,
+                functions_used=self._functions_used,
+            )
             self._compilations[context] = checker, vocabulary
         return self._compilations[context]
+
+    def _optional_collections(self, values: Mapping[str, Type]) -> frozenset[str]:
+        """The lists and maps that may be null."""
+        return frozenset(
+            name
+            for name, type_ in values.items()
+            if is_optional(type_, self.types) and isinstance(unwrapped(type_, self.types), (ListOf, MapOf))
+        )
 
 
 def _record(root: Root) -> Record:

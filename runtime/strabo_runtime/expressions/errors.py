@@ -3,6 +3,7 @@
 ExpressionError     the protocol's author: an expression that can never run; it has a position in the text given
 ExpressionErrors    the same, several at once, each with its path inside one YAML value
 EvaluationError     the step: an expression that failed with the values at hand; never raised for a mere false
+FunctionsError      the author of a package, or whoever installed it: registered functions that cannot be used
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ class ExpressionErrors(Exception):
     def __init__(self, errors: Sequence[tuple[Path, ExpressionError]]) -> None:
         super().__init__("; ".join(f"{'.'.join(map(str, path))}: {error.message}" for path, error in errors))
         self.errors = tuple(errors)
+
+
+class FunctionsError(Exception):
+    """What a package registers under `strabo.functions` cannot be used; the text names the package."""
 
 
 class EvaluationError(Exception):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from strabo_runtime.expressions.code import ITERATIONS, BudgetExceeded, Code
+from strabo_runtime.expressions.depth import built_size
 from strabo_runtime.expressions.errors import EvaluationError
 from strabo_runtime.expressions.operators import kind
 from strabo_runtime.expressions.scope import Scope
-from strabo_runtime.expressions.types import Json
+from strabo_runtime.expressions.types import ANY, Json, ListOf, Type
+from strabo_runtime.expressions.typing_rules import NOTHING
 from strabo_runtime.expressions.values import as_text, encode
 
 _FAILURES = (
@@ -52,6 +54,8 @@ class Expression:
                 value: Json = code.stored(scope, [0] * self._slots)
                 return value
             value = self._run(scope, [0] * self._slots)
+            if not code.measured and isinstance(value, (dict, list, tuple)):
+                built_size(value)
             return value if code.pure else encode(value)
         except _FAILURES as error:
             raise self._failed(error) from None
@@ -75,6 +79,17 @@ class Expression:
         else:
             reason = f"a value is not what it was declared to be ({type(error).__name__}: {error})"
         return EvaluationError(f"{_shortened(self.text)}: {reason}")
+
+    @property
+    def type(self) -> Type | None:
+        """The type of the value, without its `?`; None where nothing is known of it when the file loads."""
+        return self._code.type
+
+    @property
+    def item_type(self) -> Type:
+        """The type of the items of the list that it gives; `any` where nothing is known of them."""
+        known = self._code.type
+        return known.item if isinstance(known, ListOf) and known.item != NOTHING else ANY
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeAlias
 
 import orjson
@@ -12,8 +13,10 @@ from jsonschema_rs import Draft202012Validator
 from strabo_runtime.expressions import operators
 from strabo_runtime.expressions.building import Builder
 from strabo_runtime.expressions.code import Code, Frame, Run, needed, use_iterations
+from strabo_runtime.expressions.depth import DEEPEST, built_size, is_deep
 from strabo_runtime.expressions.errors import EvaluationError
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
+from strabo_runtime.expressions.schema_faults import MOST_FAULTS, compiled, schema_faults, shortened
 from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.syntax import Call, Constant, Node
@@ -267,6 +270,7 @@ def _distinct(builder: Builder, node: Call, items: Code) -> Code:
         values = charged(scope, frame)
         if simple:
             return list(dict.fromkeys(values))
+        built_size(values)
         compared = values if decoder is None else decoder(values)
         first: dict[bytes, Any] = {}
         for value, decoded in zip(values, compared, strict=True):
@@ -382,9 +386,16 @@ def _schema_errors(codes: list[Code]) -> Code:
 
     def run(scope: Scope, frame: Frame) -> Any:
         validator = _validator(_dumped(schema(scope, frame)))
+        given = value(scope, frame)
+        if is_deep(given):
+            raise EvaluationError(f"schema_errors(): the value is nested more than {DEEPEST} levels deep")
         try:
-            found = validator.iter_errors(value(scope, frame))
-            return [f"{pointer(list(error.instance_path))}: {error.message}" for error in found]
+            found = validator.iter_errors(given)
+            # As many as anyone reads: a large value has thousands, and each text quotes what it is about.
+            return [
+                f"{pointer(list(error.instance_path))}: {shortened(error.message)}"
+                for error in islice(found, MOST_FAULTS)
+            ]
         except (ValueError, RecursionError) as error:
             raise EvaluationError(f"schema_errors(): {error}") from None
 
@@ -408,25 +419,28 @@ def _json(code: Code) -> Run:
     """The stored JSON of a value, as it is where the expression only passes it on."""
     if code.stored is not None:
         return code.stored
-    run = code.run
-    return run if code.pure else lambda scope, frame: encode(run(scope, frame))
+    run, pure = code.run, code.pure
+
+    def json(scope: Scope, frame: Frame) -> Any:
+        value = run(scope, frame)
+        if isinstance(value, (dict, list, tuple)):
+            built_size(value)
+        return value if pure else encode(value)
+
+    return json
 
 
 def _dumped(schema: Any) -> bytes:
     try:
         return orjson.dumps(schema)
     except TypeError as error:
-        raise EvaluationError(f"the schema is not JSON: {error}") from None
+        raise EvaluationError(f"not a JSON Schema: {error}") from None
 
 
 @lru_cache(maxsize=64)
 def _validator(schema: bytes) -> Draft202012Validator:
     """The compiled schema. Raises EvaluationError for what is none, and for a `$ref` that leads elsewhere."""
-    try:
-        return Draft202012Validator(orjson.loads(schema), retriever=_refuse, validate_formats=True)
-    except (ValueError, RecursionError) as error:
-        raise EvaluationError(f"not a JSON Schema: {str(error).splitlines()[0][:200]}") from None
-
-
-def _refuse(address: str) -> Any:
-    raise ValueError(f"$ref to {address}: only references inside the schema are followed")
+    value = orjson.loads(schema)
+    for path, text in schema_faults(value, any_draft=True):
+        raise EvaluationError(f"not a JSON Schema: {f'{pointer(path)}: ' if path else ''}{text}")
+    return compiled(value)

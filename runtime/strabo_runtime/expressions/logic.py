@@ -176,9 +176,14 @@ def _equality(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[C
     if kinds[0] is not None and kinds[0] == kinds[1]:
         compare = operator.eq if wanted else operator.ne
     else:
-        left, right = builder.decoded(left), builder.decoded(right)
+        left, right = (_walked(builder, code) for code in (left, right))
         compare = operators.equal if wanted else lambda one, two: not operators.equal(one, two)
     return Code(_binary(compare, left.run, right.run), BOOLEAN, f"{left.text} == {right.text}", pure=True)
+
+
+def _walked(builder: Builder, code: Code) -> Code:
+    """A value that is compared through and through; `decoded` weighs what had a type."""
+    return builder.weighed(code) if code.type is None else builder.decoded(code)
 
 
 def _null_test(builder: Builder, node: Call, code: Code, wanted: bool) -> Code:
@@ -265,22 +270,22 @@ def _arithmetic(builder: Builder, function: str, codes: list[Code]) -> Code:
             apply, type_ = known
             run = _binary(apply, left.run, right.run)
             if type_ == STRING and builder.loops > 0:
-                run = _charged(run)
+                run = charged(run)
             return Code(run, type_, text, pure=type_ in (INTEGER, STRING))
     if function == "_+_" and isinstance(left.type, ListOf) and isinstance(right.type, ListOf):
         (left, right), type_or_none = builder.unified([left, right])
         run = _binary(operators.add_lists, left.run, right.run)
         if builder.loops > 0:
-            run = _charged(run)
+            run = charged(run)
         return Code(run, type_or_none, text, pure=left.pure and right.pure)
     left, right = builder.decoded(left), builder.decoded(right)
     run = _binary(_UNKNOWN[function], left.run, right.run)
     if function == "_+_" and builder.loops > 0:
-        run = _charged(run)
+        run = charged(run)
     return Code(run, None, text)
 
 
-def _charged(run: Run) -> Run:
+def charged(run: Run) -> Run:
     """Inside a macro what `+` joins counts as iterations, so that a short expression cannot build a huge value."""
 
     def charging(scope: Scope, frame: Frame) -> Any:
@@ -318,7 +323,7 @@ def _membership(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> C
                 return Code(_is_in(value.run, container.run), BOOLEAN, text, pure=True)
         case MapOf() | Record() | Scalar("object"):
             return Code(_is_in(value.run, container.run), BOOLEAN, text, pure=True)
-    value, container = builder.decoded(value), builder.decoded(container)
+    value, container = _walked(builder, value), _walked(builder, container)
     value_run, container_run = value.run, container.run
     return Code(
         lambda scope, frame: operators.contains(container_run(scope, frame), value_run(scope, frame)),

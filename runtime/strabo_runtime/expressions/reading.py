@@ -55,7 +55,7 @@ def variable(name: str, type_: Type, nullable: bool, leaf: Decoder | None) -> Co
         except KeyError:
             if nullable:
                 return None
-            raise EvaluationError(f"the variable `{name}` has no value yet") from None
+            raise EvaluationError(f"`{name}` has no value yet") from None
 
     return Code(
         decoded_by(leaf, stored),
@@ -65,6 +65,22 @@ def variable(name: str, type_: Type, nullable: bool, leaf: Decoder | None) -> Co
         pure=leaf is None,
         stored=stored,
         origin=("variable", name),
+    )
+
+
+def item(type_: Type, nullable: bool, leaf: Decoder | None) -> Code:
+    """`each`: the item that the `for_each` around the place stands at."""
+
+    def stored(scope: Scope, frame: Frame) -> Any:
+        return scope.each
+
+    return Code(
+        decoded_by(leaf, stored),
+        type_,
+        "each",
+        nullable=nullable,
+        pure=leaf is None,
+        stored=stored,
     )
 
 

@@ -29,16 +29,18 @@ _TYPE_WORDS = (
     (re.compile(r"\bnull_type\b"), "null"),
     (re.compile(r"\bdyn\b"), "any"),
 )
-SHARING = ("message", "starting", "event", "child", "instance", "roles", "pending")
+SHARING = ("message", "starting", "event", "child", "instance", "roles", "pending", "children")
+_TRIGGERS = {"message": "a message", "event": "an event", "child": "a child's end"}
 _CONVERSIONS = {"integer": "int(...)", "number": "double(...)", "string": "string(...)"}
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What an expression may name: the variables in scope, and the fields of a message type."""
+    """What an expression may name: variables in scope, fields of a message type, functions beside CEL's and ours."""
 
     names: tuple[str, ...]
     fields: Callable[[str], Sequence[str]]
+    functions: tuple[str, ...] = ()
 
 
 def explain(
@@ -161,12 +163,13 @@ def _unknown(name: str, offset: int, text: str, vocabulary: Vocabulary) -> Expre
             code="unknown-function",
             offset=start,
             length=len(name),
-            hint=did_you_mean(name, ALL_FUNCTIONS),
+            hint=did_you_mean(name, (*ALL_FUNCTIONS, *vocabulary.functions)),
         )
     hint = did_you_mean(name, vocabulary.names)
-    if name in ("message", "event"):
-        kind = "a message" if name == "message" else "an event"
-        hint = f"`{name}` is in scope only where every alternative of the trigger is {kind}"
+    if name in _TRIGGERS:
+        hint = f"`{name}` is in scope only where every alternative of the trigger is {_TRIGGERS[name]}"
+    elif name == "each":
+        hint = "`each` is in scope only in an action with `for_each`"
     return ExpressionError(
         f"`{name}` is not known here", code="unknown-name", offset=start, length=len(name), hint=hint
     )

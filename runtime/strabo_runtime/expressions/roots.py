@@ -1,4 +1,4 @@
-"""The names that the runtime itself gives: `message`, `event`, `starting`, `instance`, `roles`, `pending`."""
+"""The names that the runtime itself gives: `message`, `event`, `child`, `starting`, `instance`, `roles`, ..."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from strabo_runtime.expressions.code import Frame, Run
 from strabo_runtime.expressions.errors import EvaluationError
 from strabo_runtime.expressions.facts import Context
-from strabo_runtime.expressions.reading import Root, RootField
+from strabo_runtime.expressions.reading import Root, RootField, decoded_by
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
 from strabo_runtime.expressions.time import format_timestamp, instant
@@ -20,13 +20,27 @@ from strabo_runtime.expressions.types import (
     OBJECT,
     STRING,
     TIMESTAMP,
+    EnumOf,
     Field,
     ListOf,
+    MapOf,
     NamedTypes,
     OptionalOf,
     Record,
     Type,
 )
+from strabo_runtime.expressions.values import decode_number, leaf_decoder
+
+CHILD_OUTCOME = EnumOf(("success", "failure"))
+CHILD = Record(
+    (
+        Field("id", STRING),
+        Field("status", EnumOf(("running", "success", "failure"))),
+        Field("result", OptionalOf(ANY)),
+        Field("error", OptionalOf(STRING)),
+    )
+)
+"""One of `children.<as>`."""
 
 ROOT_NAMES = ("message", "event", "child", "starting", "now", "instance", "roles", "pending", "children")
 """Names that no variable or input may have."""
@@ -44,14 +58,17 @@ class Roots:
         events: Mapping[str, Type | None],
         roles: Sequence[str],
         starting: Sequence[str],
+        children: Sequence[str],
     ) -> None:
         self._named = named
+        self._children = tuple(children)
         self._messages = messages
         self._events = events
         self._always = {
             "instance": Root(_instance_fields()),
             "roles": Root({role: _agents(role, lambda scope: scope.roles) for role in roles}),
             "pending": Root({role: _agents(role, lambda scope: scope.pending) for role in roles}),
+            "children": Root({name: _children(name) for name in children}),
             "starting": Root(
                 self._message_fields(starting, _held("starting", attrgetter("starting"))),
                 holder=lambda scope, frame: scope.starting,
@@ -67,6 +84,9 @@ class Roots:
             )
         if context.event_names:
             roots["event"] = Root(self._event_fields(context.event_names))
+        if context.child_names:
+            known = tuple(dict.fromkeys([*self._children, *context.child_names]))
+            roots["child"] = Root(_child_fields(known))
         return roots
 
     def _message_fields(
@@ -76,7 +96,7 @@ class Roots:
         fields = _message_facts(holder)
         payload = self._common([self._messages[name] for name in types if name in self._messages])
         if payload is not None:
-            fields["payload"] = RootField(payload, _read(holder, "payload"), is_payload=direct)
+            fields["payload"] = self._payload(payload, holder, direct)
         return fields
 
     def _event_fields(self, names: Sequence[str]) -> dict[str, RootField]:
@@ -86,8 +106,16 @@ class Roots:
         known = [payload for payload in payloads if payload is not None]
         payload = self._common(known) if len(known) == len(payloads) else None
         if payload is not None:
-            fields["payload"] = RootField(payload, _read(holder, "payload"))
+            fields["payload"] = self._payload(payload, holder, False)
         return fields
+
+    def _payload(self, type_: Type, holder: Holder, direct: bool) -> RootField:
+        """The payload; one that a JSON Schema describes need not be an object."""
+        stored = _read(holder, "payload")
+        leaf = leaf_decoder(unwrapped(type_, self._named))
+        if leaf is None:
+            return RootField(type_, stored, is_payload=direct)
+        return RootField(type_, decoded_by(leaf, stored), stored=stored)
 
     def _common(self, payloads: Sequence[Type]) -> Type | None:
         """The one payload type, or the fields that all have in common."""
@@ -108,7 +136,7 @@ class Roots:
                 and (field_type := self._shared_field(field, others[field.name])) is not None
             ]
             return Record(tuple(shared), open=True)
-        return OBJECT if isinstance(left, Record) or isinstance(right, Record) else ANY
+        return OBJECT if _is_object(left) and _is_object(right) else ANY
 
     def _shared_field(self, field: Field, other: Type) -> Field | None:
         left, right = unwrapped(field.type, self._named), unwrapped(other, self._named)
@@ -116,6 +144,31 @@ class Roots:
             return None
         optional = is_optional(field.type, self._named) or is_optional(other, self._named)
         return Field(field.name, OptionalOf(left) if optional else field.type)
+
+
+def _is_object(type_: Type) -> bool:
+    return type_ == OBJECT or isinstance(type_, (Record, MapOf))
+
+
+def _child_fields(names: tuple[str, ...]) -> dict[str, RootField]:
+    """The child whose end the step takes. Presence is a field's: a failed one has no result."""
+    result = _read(attrgetter("child"), "result")
+    return {
+        "name": RootField(EnumOf(names), _read(attrgetter("child"), "name")),
+        "id": RootField(STRING, _read(attrgetter("child"), "id")),
+        "outcome": RootField(CHILD_OUTCOME, _read(attrgetter("child"), "outcome")),
+        "result": RootField(ANY, decoded_by(decode_number, result), optional=True, stored=result),
+        "error": RootField(STRING, _read(attrgetter("child"), "error"), optional=True),
+    }
+
+
+def _children(name: str) -> RootField:
+    """The children of one name in start order; none were started where the scope has no such name."""
+
+    def held(scope: Scope, frame: Frame) -> Any:
+        return scope.children.get(name, [])
+
+    return RootField(ListOf(CHILD), held)
 
 
 def _instance_fields() -> dict[str, RootField]:

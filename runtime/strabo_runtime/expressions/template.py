@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from strabo_runtime.expressions.depth import is_bounded, is_deep, too_deep
+from strabo_runtime.expressions.depth import (
+    MOST_BUILT,
+    built_size,
+    is_bounded,
+    is_deep,
+    too_deep,
+    too_large,
+)
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError, ExpressionErrors, Path
 from strabo_runtime.expressions.operators import check_length
 from strabo_runtime.expressions.resolution import describe, is_optional, resolve, unwrapped
@@ -165,8 +172,7 @@ class TemplateCompiler:
         parts = [self._value(each, item, (*path, position)) for position, each in enumerate(value)]
         if all(part.constant for part in parts):
             return _constant([part.render(_NO_SCOPE) for part in parts])
-        renders = [part.render for part in parts]
-        return Rendering(lambda scope: [render(scope) for render in renders])
+        return Rendering(_render_list(parts))
 
     # -- text ---------------------------------------------------------------------------------------------------------
 
@@ -175,7 +181,7 @@ class TemplateCompiler:
             try:
                 return self._compile_expression(match[1], expect)
             except ExpressionError as error:
-                raise error.moved(1) from None
+                raise _with_dollar_hint(error.moved(1), value) from None
         pieces = split(value)
         if len(pieces) == 1 and isinstance(pieces[0], Embedded):
             return self._embedded(pieces[0], expect)
@@ -370,11 +376,66 @@ def _assembled(parts: list[tuple[str, Json, bool]]) -> Json:
 
 
 def _render_object(parts: list[tuple[str, Rendering, bool]]) -> Render:
-    renders = [(name, part.render, droppable) for name, part, droppable in parts]
-    if not any(droppable for _, _, droppable in renders):
-        plain = [(name, render) for name, render, _ in renders]
-        return lambda scope: {name: render(scope) for name, render in plain}
-    return lambda scope: _assembled([(name, render(scope), droppable) for name, render, droppable in renders])
+    renders = [(name, part.render, droppable, part.constant) for name, part, droppable in parts]
+
+    def render_object(scope: Scope) -> Json:
+        result: dict[str, Json] = {}
+        size = 0
+        for name, render, droppable, constant in renders:
+            value = render(scope)
+            if value is None and droppable:
+                continue
+            if not constant:
+                size = _counted(size, value)
+            result[name] = value
+        return result
+
+    return render_object
+
+
+def _render_list(parts: list[Rendering]) -> Render:
+    renders = [(part.render, part.constant) for part in parts]
+
+    def render_list(scope: Scope) -> Json:
+        result: list[Json] = []
+        size = 0
+        for render, constant in renders:
+            value = render(scope)
+            if not constant:
+                size = _counted(size, value)
+            result.append(value)
+        return result
+
+    return render_list
+
+
+def _counted(size: int, value: Json) -> int:
+    """The size so far and that of one more part: many parts of a template may each give a large value."""
+    kind = type(value)
+    if kind is str:
+        size += len(value)  # type: ignore[arg-type]
+    elif kind is dict or kind is list:
+        size += built_size(value)
+    else:
+        return size
+    if size > MOST_BUILT:
+        raise too_large()
+    return size
+
+
+def _with_dollar_hint(error: ExpressionError, value: str) -> ExpressionError:
+    """`$USD` may have been meant as a text."""
+    if error.code != "unknown-name" or error.hint is not None:
+        return error
+    hint = f"write `${value}` for the text `{value}`"
+    return ExpressionError(
+        error.message,
+        code=error.code,
+        offset=error.offset,
+        length=error.length,
+        hint=hint,
+        others=error.others,
+    )
 
 
 _NO_SCOPE: Any = None

@@ -17,7 +17,7 @@ from strabo_runtime.expressions.types import (
     Type,
 )
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 UNREADABLE_FIELDS = ("in", "true", "false", "null")
 """CEL's keywords cannot be selected as fields (language definition, section "Syntax")."""
@@ -130,7 +130,7 @@ class _Reader:
                 raise TypeTextError(
                     f"`{token.text}` takes no `{opening}`", token.offset, len(token.text), hint
                 )
-        if _IDENTIFIER.fullmatch(token.text) is None:
+        if IDENTIFIER.fullmatch(token.text) is None:
             raise TypeTextError(f"`{token.text}` is no type", token.offset, len(token.text))
         self.references.append((token.text, token.offset))
         return Reference(token.text)

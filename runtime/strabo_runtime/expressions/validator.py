@@ -12,6 +12,7 @@ from jsonschema_rs import Draft202012Validator, ValidationError, ValidationError
 from strabo_runtime.expressions.depth import DEEPEST, is_bounded, is_deep
 from strabo_runtime.expressions.resolution import resolve, unwrapped
 from strabo_runtime.expressions.schema import json_schema
+from strabo_runtime.expressions.schema_faults import compiled, shortened
 from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.time import from_datetime, from_timedelta, to_datetime, to_timedelta
 from strabo_runtime.expressions.types import (
@@ -44,14 +45,11 @@ _TYPE_NAMES = {
 class PayloadValidator:
     """Checks values of one type and brings valid ones into stored form."""
 
-    __slots__ = ("_fields", "_normaliser", "_unbounded", "_validator")
+    __slots__ = ("_fields", "_normaliser", "_unbounded", "_validator", "schema")
 
     def __init__(self, type_: Type, named: NamedTypes) -> None:
-        self._validator = Draft202012Validator(
-            json_schema(type_, named),
-            validate_formats=True,
-            formats={"date-time": _is_timestamp, "duration": _is_duration},
-        )
+        self.schema = json_schema(type_, named)
+        self._validator = compiled(self.schema)
         self._normaliser = normaliser(type_, named)
         self._fields = _field_names(type_, named)
         self._unbounded = _unbounded_fields(type_, named)
@@ -63,21 +61,7 @@ class PayloadValidator:
             for name in self._unbounded:
                 if name in payload and is_deep(payload[name]):
                     return (f"{pointer([name])}: is nested more than {DEEPEST} levels deep",)
-        try:
-            if self._validator.is_valid(payload):
-                return ()
-            if is_deep(payload):
-                return (f"(payload): is nested more than {DEEPEST} levels deep",)
-            found = self._validator.iter_errors(payload)
-            # One error of the library may name thousands of fields, and each is looked up among the known ones.
-            texts = list(
-                islice((text for error in found for text in _texts(error, self._fields)), _MOST_ERRORS + 1)
-            )
-        except (ValueError, RecursionError):
-            return ("(payload): holds what is not JSON",)
-        if len(texts) > _MOST_ERRORS:
-            texts[_MOST_ERRORS:] = ["(payload): there are further errors"]
-        return tuple(texts)
+        return described(self._validator, payload, self._fields)
 
     def normal(self, payload: Json) -> Json:
         """The stored form of a valid payload.
@@ -86,6 +70,25 @@ class PayloadValidator:
         and durations get their canonical text. Equal values thus have equal JSON.
         """
         return payload if self._normaliser is None else self._normaliser(payload)
+
+
+def described(
+    validator: Draft202012Validator, payload: Json, known: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
+    """What a validator finds wrong with a payload; `known` are the field names that may have been meant."""
+    try:
+        if validator.is_valid(payload):
+            return ()
+        if is_deep(payload):
+            return (f"(payload): is nested more than {DEEPEST} levels deep",)
+        found = validator.iter_errors(payload)
+        # One error of the library may name thousands of fields, and each is looked up among the known ones.
+        texts = list(islice((text for error in found for text in _texts(error, known)), _MOST_ERRORS + 1))
+    except (ValueError, RecursionError):
+        return ("(payload): holds what is not JSON",)
+    if len(texts) > _MOST_ERRORS:
+        texts[_MOST_ERRORS:] = ["(payload): there are further errors"]
+    return tuple(texts)
 
 
 def normaliser(type_: Type, named: NamedTypes) -> Normaliser | None:
@@ -179,22 +182,6 @@ def _canonical_duration(text: str) -> Json:
     return from_timedelta(to_timedelta(text))
 
 
-def _is_timestamp(text: str) -> bool:
-    try:
-        to_datetime(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_duration(text: str) -> bool:
-    try:
-        to_timedelta(text)
-    except ValueError:
-        return False
-    return True
-
-
 def pointer(path: Sequence[str | int]) -> str:
     """The JSON pointer (RFC 6901) of a path; the whole payload is written `(payload)`."""
     if not path:
@@ -228,7 +215,7 @@ def _texts(error: ValidationError, known: frozenset[str]) -> Iterator[str]:
         case ValidationErrorKind.Minimum() | ValidationErrorKind.Maximum():
             yield f"{pointer(path)}: is outside the range of its type"
         case _:
-            yield f"{pointer(path)}: {error.message}"
+            yield f"{pointer(path)}: {shortened(error.message)}"
 
 
 def _unbounded_fields(type_: Type, named: NamedTypes) -> tuple[str, ...]:

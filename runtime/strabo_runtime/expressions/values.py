@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from strabo_runtime.expressions.depth import built_size
 from strabo_runtime.expressions.errors import EvaluationError
 from strabo_runtime.expressions.resolution import resolve
 from strabo_runtime.expressions.time import from_datetime, from_timedelta, to_datetime, to_timedelta
@@ -125,6 +126,8 @@ def as_text(value: Any) -> str:
         return text.removesuffix(".0")
     if isinstance(value, int):
         return str(value)
+    if isinstance(value, (dict, list, tuple)):
+        built_size(value)
     encoded = encode(value)
     return encoded if isinstance(encoded, str) else _json_text(encoded)
 

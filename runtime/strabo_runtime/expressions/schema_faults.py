@@ -1,0 +1,166 @@
+"""What is wrong with a JSON Schema itself: against its metaschema, and references that lead out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeAlias
+from urllib.parse import urldefrag, urljoin
+
+import orjson
+from jsonschema_rs import Draft202012Validator, ValidationError
+
+from strabo_runtime.expressions.depth import is_deep
+from strabo_runtime.expressions.errors import Path
+from strabo_runtime.expressions.time import to_datetime, to_timedelta
+
+DEEPEST_SCHEMA = 48
+MOST_FAULTS = 50
+LONGEST_TEXT = 300
+"""Characters of one error: the library's texts quote the whole value."""
+
+Fault: TypeAlias = tuple[Path, str]
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_METASCHEMA = Draft202012Validator({"$ref": _DRAFT}, validate_formats=True)
+_KINDS = ("array", "boolean", "integer", "null", "number", "object", "string")
+_ONE = (
+    "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
+    "unevaluatedItems", "unevaluatedProperties",
+)  # fmt: skip
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
+_REFERENCES = ("$ref", "$dynamicRef")
+
+
+def schema_faults(schema: Any, *, any_draft: bool = False) -> list[Fault]:
+    """What is wrong with a schema, each with the path to where it is; [] for a schema that can be used.
+
+    It is read as JSON Schema 2020-12; with `any_draft` its `$schema` may say otherwise. Its references stay inside it:
+    nothing is ever fetched.
+    """
+    if is_deep(schema, DEEPEST_SCHEMA):
+        return [((), f"the schema is nested more than {DEEPEST_SCHEMA} levels deep")]
+    try:
+        orjson.dumps(schema)
+    except TypeError as error:
+        return [((), f"the schema is not JSON: {error}")]
+    if not isinstance(schema, (dict, bool)):
+        return [((), "a schema is an object, or true or false")]
+    faults = [*islice(_metaschema_faults(schema, any_draft), MOST_FAULTS)] or [
+        *islice(_strays(schema), MOST_FAULTS)
+    ]
+    if faults:
+        return faults
+    try:
+        compiled(schema)
+    except (ValueError, RecursionError) as error:
+        # What the metaschema lets pass: a pointer to nowhere above all.
+        return [(_place_of_reference(schema, str(error)), shortened(str(error).splitlines()[0]))]
+    return []
+
+
+def compiled(schema: Any) -> Draft202012Validator:
+    """The validator of a schema. Raises ValueError or RecursionError where `schema_faults` finds something."""
+    return Draft202012Validator(
+        schema,
+        retriever=_refuse,
+        validate_formats=True,
+        formats={"date-time": is_timestamp, "duration": is_duration},
+    )
+
+
+def is_timestamp(text: str) -> bool:
+    """The format `date-time`, as everywhere in the language."""
+    try:
+        to_datetime(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_duration(text: str) -> bool:
+    """The format `duration`, as everywhere in the language: no years and no months."""
+    try:
+        to_timedelta(text)
+    except ValueError:
+        return False
+    return True
+
+
+def shortened(text: str) -> str:
+    """An error's text, cut off where it quotes a large value."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
+
+
+def _refuse(address: str) -> Any:
+    raise ValueError(f"$ref to {address}: only references inside the schema are followed")
+
+
+def _metaschema_faults(schema: Any, any_draft: bool) -> Iterator[Fault]:
+    # Another `$schema` would be checked by other rules than it is used by.
+    if isinstance(schema, dict) and not any_draft:
+        draft = schema.get("$schema", _DRAFT)
+        if not isinstance(draft, str) or draft.rstrip("#") != _DRAFT:
+            yield ("$schema",), f"the schema is read as JSON Schema 2020-12: write {_DRAFT}, or leave it out"
+            return
+    try:
+        for error in _METASCHEMA.iter_errors(schema):
+            yield tuple(error.instance_path), _fault_text(error)
+    except (ValueError, RecursionError) as error:
+        yield (), shortened(str(error).splitlines()[0])
+
+
+def _fault_text(error: ValidationError) -> str:
+    path = list(error.instance_path)
+    if path and path[-1] == "type" and not isinstance(error.instance, list):
+        return f"{orjson.dumps(error.instance).decode()} is no type: one of {', '.join(_KINDS)}, or a list of them"
+    return shortened(error.message)
+
+
+def _strays(schema: Any) -> Iterator[Fault]:
+    """The references that lead out of the schema, those to well-known metaschemas among them."""
+    parts = list(_parts(schema, (), ""))
+    inside = {"", *(base for _, _, base in parts)}
+    for path, part, base in parts:
+        for keyword in _REFERENCES:
+            reference = part.get(keyword)
+            if not isinstance(reference, str) or reference.startswith("#"):
+                continue
+            if urldefrag(urljoin(base, reference)).url not in inside:
+                yield (
+                    (*path, keyword),
+                    f"{keyword} to {reference[:100]}: only references inside the schema are followed",
+                )
+
+
+def _parts(schema: Any, path: Path, base: str) -> Iterator[tuple[Path, Mapping[str, Any], str]]:
+    """Every schema in a schema, with the address (`$id`) that its references start from."""
+    if not isinstance(schema, dict):
+        return
+    identity = schema.get("$id")
+    if isinstance(identity, str):
+        base = urldefrag(urljoin(base, identity)).url
+    yield path, schema, base
+    for keyword in _ONE:
+        yield from _parts(schema.get(keyword), (*path, keyword), base)
+    for keyword in _LISTS:
+        parts = schema.get(keyword)
+        if isinstance(parts, list):
+            for position, part in enumerate(parts):
+                yield from _parts(part, (*path, keyword, position), base)
+    for keyword in _MAPS:
+        named = schema.get(keyword)
+        if isinstance(named, dict):
+            for name, part in named.items():
+                yield from _parts(part, (*path, keyword, name), base)
+
+
+def _place_of_reference(schema: Any, text: str) -> Path:
+    """The reference that an error of the library speaks of; the whole schema where none is found in its text."""
+    for path, part, _ in _parts(schema, (), ""):
+        for keyword in _REFERENCES:
+            reference = part.get(keyword)
+            if isinstance(reference, str) and (reference in text or reference.lstrip("#") in text):
+                return (*path, keyword)
+    return ()
