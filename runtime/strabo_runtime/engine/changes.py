@@ -128,6 +128,5 @@ def failed(before: Instance, after: Instance) -> tuple[Change, ...]:
 
 
 def _remembered(seen: Seen) -> Change:
-    entry = seen.newest()
-    refusal = None if entry.refusal is None else encode_rejection(entry.refusal)
-    return ("seen+", [entry.key, entry.digest, entry.sender, entry.sent_at, refusal])
+    key, digest, sender, sent_at, refusal = seen.newest()
+    return ("seen+", [key, digest, sender, sent_at, None if refusal is None else encode_rejection(refusal)])

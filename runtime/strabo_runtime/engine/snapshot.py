@@ -40,7 +40,7 @@ def encode_instance(instance: Instance) -> dict[str, Json]:
     stored = _encode_bounded(instance)
     seen = instance.seen
     if len(seen):
-        stored["seen"] = seen.packed()
+        stored["seen"] = cast("list[Json]", seen.packed())
         refusals = seen.refusals()
         if refusals:
             stored["refusals"] = {
@@ -142,7 +142,7 @@ def _decode(machine: Machine, stored: dict[str, Any]) -> Instance:
         variables=Variables.of(stored["variables"]),
         roles=shared_roles(tuple((role, tuple(agents)) for role, agents in stored["roles"].items())),
         seen=Seen.unpack(
-            stored.get("seen", ""),
+            stored.get("seen", ()),
             {int(place): decode_rejection(refusal) for place, refusal in stored.get("refusals", {}).items()},
             {int(sender): sent_at for sender, sent_at in stored.get("forgotten", {}).items()},
         ),

@@ -2,15 +2,18 @@
 
 A window is an immutable value. Successive windows share one append-only log and differ in which stretch of it they
 see, so remembering an id costs the same at the 2,000th step as at the 10th, and a window that was put aside (a step
-that was never committed) stays what it was: whoever appends to it again first copies its stretch.
+that was never committed) stays what it was: whoever appends to it again first copies its stretch. The log keeps all but
+its last block as the text that the stored form consists of, so that storing an old instance costs little more than
+storing a young one.
 """
 
 from __future__ import annotations
 
 import struct
-from base64 import b64decode, b64encode
-from collections.abc import Mapping
-from typing import NamedTuple
+from base64 import b64decode
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
 
 from strabo_runtime.engine.rejection import Rejection
 
@@ -22,6 +25,12 @@ FULL_REFUSALS = 100
 """For so many of the newest inputs a refusal is kept word for word; of older ones only its kind and constraints."""
 _SLACK = CAPACITY // 4
 """How many forgotten entries a log may still hold: fewer are copied more often, more take memory."""
+_BLOCK = 24
+"""Entries a block; the bytes of a block are a multiple of three, so that its text needs no padding."""
+_BLOCK_BYTES = _BLOCK * _WIDTH
+
+Row: TypeAlias = tuple[int, int, int, int, Rejection | None]
+"""The fields of an entry."""
 
 
 class Entry(NamedTuple):
@@ -35,27 +44,68 @@ class Entry(NamedTuple):
 
 
 class _Log:
-    """The shared log. `base` is the sequence number of its first entry, `end` the one after its last."""
+    """The shared log. `base` is the sequence number of its first entry, `end` the one after its last.
 
-    __slots__ = ("base", "end", "index", "packed", "refusals")
+    `base` is a multiple of the block's size: where blocks begin is the same for every log of an instance.
+    """
+
+    __slots__ = ("base", "blocks", "end", "index", "opened", "refusals", "tail")
 
     def __init__(self, base: int) -> None:
         self.base = base
         self.end = base
         self.index: dict[int, int] = {}
-        self.packed = bytearray()
+        self.blocks: list[str] = []
+        self.opened: tuple[int, bytes] = (-1, b"")
+        self.tail = bytearray()
         self.refusals: dict[int, Rejection] = {}
 
-    def append(self, entry: Entry) -> None:
-        self.index[entry.key] = self.end
-        self.packed += _ENTRY.pack(entry.key, entry.digest, entry.sender, entry.sent_at)
-        if entry.refusal is not None:
-            self.refusals[self.end] = entry.refusal
+    def append(self, row: Row) -> None:
+        key, digest, sender, sent_at, refusal = row
+        sequence = self.end
+        self.index[key] = sequence
+        self.add_bytes(_ENTRY.pack(key, digest, sender, sent_at))
+        if refusal is not None:
+            self.refusals[sequence] = refusal
+
+    def add_bytes(self, packed: bytes) -> None:
+        """Append one entry, or what stands in the place of one that is not known."""
+        self.tail += packed
         self.end += 1
+        if len(self.tail) == _BLOCK_BYTES:
+            self.blocks.append(_text(self.tail))
+            self.tail = bytearray()
+
+    def bytes_of(self, block: int) -> bytes | bytearray:
+        """The entries of a block. The one read last is kept: a full window reads its oldest entries one by one."""
+        if block >= len(self.blocks):
+            return self.tail
+        number, opened = self.opened
+        if number != block:
+            opened = a2b_base64(self.blocks[block])
+            self.opened = (block, opened)
+        return opened
 
     def read(self, sequence: int) -> Entry:
-        key, digest, sender, sent_at = _ENTRY.unpack_from(self.packed, (sequence - self.base) * _WIDTH)
+        block, place = divmod(sequence - self.base, _BLOCK)
+        key, digest, sender, sent_at = _ENTRY.unpack_from(self.bytes_of(block), place * _WIDTH)
         return Entry(key, digest, sender, sent_at, self.refusals.get(sequence))
+
+    def texts(self, first: int, last: int) -> list[str]:
+        """A stretch as texts, one a block; a block that it covers in part is cut."""
+        low, begin = divmod(first - self.base, _BLOCK)
+        high, end = divmod(last - self.base, _BLOCK)
+        if low == high:
+            return [_text(self.bytes_of(low)[begin * _WIDTH : end * _WIDTH])] if begin != end else []
+        cut = [_text(self.bytes_of(low)[begin * _WIDTH :])] if begin else []
+        texts = [*cut, *self.blocks[low + len(cut) : high]]
+        if end:
+            texts.append(_text(self.bytes_of(high)[: end * _WIDTH]))
+        return texts
+
+
+def _text(packed: bytes | bytearray) -> str:
+    return b2a_base64(packed, newline=False).decode("ascii")
 
 
 class Seen:
@@ -64,7 +114,7 @@ class Seen:
     __slots__ = ("_first", "_last", "_log", "_newest", "forgotten")
 
     def __init__(
-        self, log: _Log, first: int, last: int, forgotten: Mapping[int, int], newest: Entry | None = None
+        self, log: _Log, first: int, last: int, forgotten: Mapping[int, int], newest: Row | None = None
     ) -> None:
         self._log = log
         self._first = first
@@ -94,23 +144,23 @@ class Seen:
 
     def remember(self, key: int, digest: int, sender: int, sent_at: int, refusal: Rejection | None) -> Seen:
         """The window with one more input, which must not be in it."""
-        log = self._log
-        if log.end != self._last or key in log.index or log.end - log.base >= CAPACITY + _SLACK:
+        log, last = self._log, self._last
+        if log.end != last or key in log.index or last - log.base >= CAPACITY + _SLACK + _BLOCK:
             log = self._copy()
         if not -_LIMIT <= sent_at <= _LIMIT:
             sent_at = _LIMIT if sent_at > 0 else -_LIMIT
-        entry = Entry(key, digest, sender, sent_at, refusal)
-        log.append(entry)
+        row = (key, digest, sender, sent_at, refusal)
+        log.append(row)
         first, forgotten = self._first, self.forgotten
-        if log.end - first > CAPACITY:
+        if last - first >= CAPACITY:
             oldest = log.read(first)
             known = forgotten.get(oldest.sender)
             if known is None or known < oldest.sent_at:
                 forgotten = {**forgotten, oldest.sender: oldest.sent_at}
             first += 1
-        return Seen(log, first, log.end, forgotten, entry)
+        return Seen(log, first, last + 1, forgotten, row)
 
-    def newest(self) -> Entry:
+    def newest(self) -> Row:
         """The input remembered last; there must be one."""
         return self._newest or self._log.read(self._last - 1)
 
@@ -130,11 +180,13 @@ class Seen:
         return Rejection(refusal.by, "refused before, for the same reason", refusal.constraints)
 
     def _copy(self) -> _Log:
-        """A log of its own, with this stretch alone."""
+        """A log of its own, with this stretch alone, and what stands before it in its first block."""
         shared, first, last = self._log, self._first, self._last
-        log = _Log(first)
+        skipped, whole = (first - shared.base) // _BLOCK, (last - shared.base) // _BLOCK
+        log = _Log(shared.base + skipped * _BLOCK)
+        log.blocks = shared.blocks[skipped:whole]
+        log.tail = bytearray(shared.bytes_of(whole)[: (last - shared.base) % _BLOCK * _WIDTH])
         log.end = last
-        log.packed = shared.packed[(first - shared.base) * _WIDTH : (last - shared.base) * _WIDTH]
         log.index = {key: place for key, place in shared.index.items() if first <= place < last}
         log.refusals = {place: refusal for place, refusal in shared.refusals.items() if first <= place < last}
         return log
@@ -151,11 +203,9 @@ class Seen:
 
     # -- the stored form ----------------------------------------------------------------------------------------------
 
-    def packed(self) -> str:
-        """The entries without their refusals, as text."""
-        base = self._log.base
-        stretch = self._log.packed[(self._first - base) * _WIDTH : (self._last - base) * _WIDTH]
-        return b64encode(stretch).decode("ascii")
+    def packed(self) -> list[str]:
+        """The entries without their refusals, as texts."""
+        return self._log.texts(self._first, self._last)
 
     def refusals(self) -> dict[int, Rejection]:
         """The refusals, by place in the window."""
@@ -167,12 +217,23 @@ class Seen:
         }
 
     @classmethod
-    def unpack(cls, packed: str, refusals: Mapping[int, Rejection], forgotten: Mapping[int, int]) -> Seen:
-        """The window of a stored form. Raises ValueError where it is none."""
-        stored = b64decode(packed, validate=True)
-        if len(stored) % _WIDTH:
-            raise ValueError(f"the remembered ids are {len(stored)} bytes, which is no multiple of {_WIDTH}")
+    def unpack(
+        cls, packed: str | Iterable[str], refusals: Mapping[int, Rejection], forgotten: Mapping[int, int]
+    ) -> Seen:
+        """The window of a stored form, which was one text before it was several. Raises ValueError where it is none."""
+        stored = [
+            b64decode(text, validate=True) for text in ([packed] if isinstance(packed, str) else packed)
+        ]
         log = _Log(0)
-        for place, (key, digest, sender, sent_at) in enumerate(_ENTRY.iter_unpack(stored)):
-            log.append(Entry(key, digest, sender, sent_at, refusals.get(place)))
-        return cls(log, 0, log.end, dict(forgotten))
+        if len(stored) > 1 and len(stored[0]) < _BLOCK_BYTES:
+            for _ in range(_BLOCK - len(stored[0]) // _WIDTH):
+                log.add_bytes(bytes(_WIDTH))
+        first = log.end
+        for block in stored:
+            if len(block) % _WIDTH:
+                raise ValueError(
+                    f"the remembered ids are {len(block)} bytes, which is no multiple of {_WIDTH}"
+                )
+            for key, digest, sender, sent_at in _ENTRY.iter_unpack(block):
+                log.append((key, digest, sender, sent_at, refusals.get(log.end - first)))
+        return cls(log, first, log.end, dict(forgotten))
