@@ -71,6 +71,10 @@ class InstanceHandle:
         """Send a message to the instance; see `Client.send`."""
         return await self._client.send(self.instance_id, message, to=to, wait=wait, protocol=self._protocol)
 
+    async def cancel(self, reason: str) -> None:
+        """Ask the instance to end; see `Client.cancel`."""
+        await self._client.cancel(self.instance_id, reason)
+
 
 class Client:
     """Speaks for an agent, or for a person, without handling messages.
@@ -119,17 +123,19 @@ class Client:
 
     async def start(
         self,
-        message: Sendable,
+        message: Sendable | None = None,
         *,
         protocol: str,
+        inputs: Mapping[str, object] | None = None,
         roles: Roles | None = None,
         id: str | None = None,  # noqa: A002 - the word of the interface
         or_send: bool = False,
         user: str | None = None,
     ) -> InstanceHandle:
-        """Start an instance with its starting message; returns once a worker has accepted it.
+        """Start an instance, with its starting message if it has one; returns once a worker has accepted it.
 
-        `protocol` is a name, or `name@version`. `roles` names agents for roles; for the others agents are found
+        `protocol` is a name, or `name@version`. `inputs` are the values of the protocol's `inputs`; those left out
+        have their defaults. `roles` names agents for roles; for the others agents are found
         in the directory. `id` becomes the instance's id: the same start again gives the same handle, another
         start of a known id is refused as a conflict, or with `or_send=True` its message is taken as an ordinary
         one.
@@ -137,12 +143,12 @@ class Client:
         Raises:
             Rejected: it was refused; the text says why.
             NoAnswer: no worker answered in time; the same start may be made again.
-            PayloadError: the message cannot be written as JSON, or is larger than 1 MiB.
+            PayloadError: the message or an input cannot be written as JSON, or is larger than 1 MiB.
         """
         name, _, version = protocol.partition("@")
         instance_id = secrets.token_hex(8) if id is None else checked_id(id, "instance id")
         sent = self._ready.start(
-            Message.of(message),
+            None if message is None else Message.of(message),
             instance_id=instance_id,
             starter=self.agent_id,
             protocol=name,
@@ -153,6 +159,7 @@ class Client:
             or_send=or_send,
             sent_at=_now(),
             user=user,
+            inputs=inputs,
         )
         replies = self._transport.replies
         outcome = replies.expect_outcome(instance_id, self.agent_id)
@@ -257,6 +264,31 @@ class Client:
             return await self._transport.ask(sent.record, message_id=sent.id, sender=sender)
         await self._transport.produce([sent.record])
         return None
+
+    async def cancel(
+        self, instance_id: str, reason: str, *, as_agent: str | None = None, command_id: str | None = None
+    ) -> None:
+        """Ask a running instance to end; returns when it has taken the command, which need not be its end yet.
+
+        Where its protocol has a transition for the event `Cancelled` that is taken, and the instance lives on to a
+        final state; else it fails with the error `cancelled`. `as_agent` is who cancels; with a
+        `command_id` the same command again has no second effect.
+
+        Raises:
+            Rejected: there is no such instance, or it has ended.
+            NoAnswer: no worker answered in time.
+            PayloadError: the reason is too large.
+            SettingsError: the instance's or the sender's id can be none.
+        """
+        sender = self.agent_id if as_agent is None else checked_id(as_agent, "as_agent")
+        sent = self._ready.cancel(
+            reason,
+            id=command_id or secrets.token_hex(16) + AWAITED,
+            instance_id=checked_id(instance_id, "instance id"),
+            sender=sender,
+            sent_at=_now(),
+        )
+        await self._transport.ask(sent.record, message_id=sent.id, sender=sender)
 
     @property
     def _ready(self) -> Post:

@@ -84,7 +84,7 @@ class Post:
 
     def start(
         self,
-        message: Message,
+        message: Message | None,
         *,
         instance_id: str,
         starter: str,
@@ -94,8 +94,9 @@ class Post:
         or_send: bool,
         sent_at: int,
         user: str | None = None,
+        inputs: Mapping[str, object] | None = None,
     ) -> Letter:
-        """The record that starts an instance.
+        """The record that starts an instance, with its starting message if there is one, and its inputs.
 
         Its id is a function of all that the start says, so that the same start again is known as a repeat, and
         another start of the same instance is told from it.
@@ -103,23 +104,60 @@ class Post:
         Raises:
             PayloadError: see `message`.
         """
-        payload = encode_payload(to_payload(message.type, message.payload))
-        asked = orjson.dumps({"roles": {role: list(ids) for role, ids in roles.items()}, "or_send": or_send})
-        said = orjson.dumps([protocol, version, starter, message.type, message.to, user], default=list)
+        name, payload = "", b"{}"
+        to: tuple[str, ...] = ()
+        if message is not None:
+            name, to = message.type, message.to
+            payload = encode_payload(to_payload(message.type, message.payload))
+        options: dict[str, object] = {
+            "roles": {role: list(ids) for role, ids in roles.items()},
+            "or_send": or_send,
+        }
+        if inputs:
+            options["inputs"] = orjson.Fragment(encode_payload(to_payload("inputs", inputs)))
+        asked = orjson.dumps(options)
+        said = orjson.dumps([protocol, version, starter, name, to, user], default=list)
         digest = hashlib.blake2b(b"\0".join((said, asked, payload)), digest_size=8).hexdigest()
         envelope = Envelope(
             id=f"{instance_id}:start:{digest}",
             kind="start",
-            type=message.type,
+            type=name,
             protocol=protocol,
             version=version,
             instance_id=instance_id,
             sender=starter,
-            to=message.to,
+            to=to,
             sent_at=sent_at,
             payload=payload,
             user=user,
             start=asked,
+            wants_reply=True,
+        )
+        return self._to_inbox(envelope, None)
+
+    def cancel(
+        self,
+        reason: str,
+        *,
+        id: str,  # noqa: A002 - the field's name
+        instance_id: str,
+        sender: str,
+        sent_at: int,
+    ) -> Letter:
+        """The record of the command that asks an instance to end.
+
+        Raises:
+            PayloadError: the reason is too large.
+        """
+        envelope = Envelope(
+            id=id,
+            kind="command",
+            type="Cancel",
+            protocol="",
+            instance_id=instance_id,
+            sender=sender,
+            sent_at=sent_at,
+            payload=encode_payload({"reason": reason}),
             wants_reply=True,
         )
         return self._to_inbox(envelope, None)

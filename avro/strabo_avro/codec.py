@@ -26,12 +26,13 @@ class RecordFormat:
     """How one record type is written and read: with its newest schema quickly, with older ones by
     resolution."""
 
-    __slots__ = ("_header", "_name", "_newest", "_older", "_read", "_write")
+    __slots__ = ("_bytes", "_header", "_name", "_newest", "_older", "_read", "_write")
 
     def __init__(self, name: str, versions: tuple[schema_files.RecordSchema, ...]) -> None:
         newest = versions[-1]
         self._name = name
         self._newest = newest.parsed
+        self._bytes = tuple(field["name"] for field in newest.source["fields"] if field["type"] == "bytes")
         self._header = MARKER + newest.fingerprint
         self._older = {MARKER + version.fingerprint: version.parsed for version in versions[:-1]}
         self._write = compiled.make_writer(self._header, newest.source)
@@ -60,7 +61,11 @@ class RecordFormat:
         """The same record as the newest schema would have written it."""
         stream = io.BytesIO(data)
         stream.seek(HEADER_LENGTH)
-        values = fastavro.schemaless_reader(stream, written, self._newest)
+        values = cast("dict[str, Any]", fastavro.schemaless_reader(stream, written, self._newest))
+        for name in self._bytes:
+            # The default of bytes is text in a schema, and fastavro gives it as it stands there.
+            if isinstance(values[name], str):
+                values[name] = values[name].encode("latin-1")
         upgraded = io.BytesIO()
         upgraded.write(self._header)
         fastavro.schemaless_writer(upgraded, self._newest, values)

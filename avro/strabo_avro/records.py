@@ -21,9 +21,13 @@ class Envelope:
     `version` and `definition_hash` are empty where the sender does not know them, `sender_role` where it
     names none; `to` is empty where the type's own recipients hold. `payload` is JSON text. A `reply` has
     the type `Accepted`, `Rejected` (payload `{"by", "text", "constraints", "descriptions"}`) or `Failed`
-    (`{"error"}`); an `outcome` has the type `Outcome` (`{"status", "state", "result", "error"}`). `start`
-    belongs to a start: JSON `{"roles": {role: [agent ids]}, "or_send": bool}`. `signature` is Ed25519 over
-    the rest.
+    (`{"error"}`); an `outcome` has the type `Outcome` (`{"status", "state", "result", "error"}`).
+
+    What a child instance tells its parent is of kind `child`: its end has the type `Outcome` and the payload of
+    one, an event the type `Event` (`{"event", "payload"}`). A `command` has the type `Cancel` (`{"reason"}`).
+    `start` belongs to a start: JSON `{"roles": {role: [agent ids]}, "or_send": bool, "inputs": {name: value},
+    "parent": {"name", "depth", "detached"}}`, of which each may be missing; a child's start comes from its
+    parent, has that as `sender`, and an empty `type`. `signature` is Ed25519 over the rest.
     """
 
     id: str
@@ -128,7 +132,9 @@ class Definition:
     JSON Schema.
 
     `longest_deadline` is the longest time that an instance may wait, as far as the text states it: role
-    topics must keep their records for longer.
+    topics must keep their records for longer. `children` is a JSON object of child protocols to the versions
+    that they have where the text names none, `functions` one of registered functions to the versions that the
+    text was compiled with: both were fixed when it was published.
     """
 
     name: str
@@ -140,6 +146,8 @@ class Definition:
     roles: tuple[str, ...] = ()
     schemas: bytes = b"{}"
     longest_deadline: int | None = None
+    children: bytes = b"{}"
+    functions: bytes = b"{}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """What an operator asked for and is not there.
 
 OperatorError            the operator must act
+├── ChildNotPublished    a protocol starts children by another that nobody has published
 ├── NotFound             no such instance in this namespace
 └── NotReplayable        the history, or the definition that it needs, cannot be read here
 """
@@ -10,6 +11,10 @@ from __future__ import annotations
 
 class OperatorError(Exception):
     """Something that the operator named cannot be had; the text says what and where to look."""
+
+
+class ChildNotPublished(OperatorError):
+    """A protocol starts children by another one that is not published, nor about to be."""
 
 
 class NotFound(OperatorError):

@@ -10,10 +10,11 @@ import orjson
 from strabo_avro.records import DeadLetter, InstanceState
 from strabo_runtime.engine import Instance, Machine, decode_instance
 from strabo_runtime.engine.errors import EngineError
+from strabo_runtime.engine.snapshot import decode_children
 from strabo_runtime.errors import NotFound
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.history import dead_letters_of, find_instance, live_instances
-from strabo_runtime.language import load
+from strabo_runtime.published import compile_published
 from strabo_topics.definitions import read_definitions
 from strabo_topics.settings import KafkaSettings
 
@@ -23,7 +24,8 @@ class Found:
     """An instance as it stood after its last step.
 
     `instance` and `machine` are None where the definition is not published here, or cannot be read by this version. A
-    finished instance keeps only its labels, result and error.
+    finished instance keeps only its labels, result and error. `parent` is the instance that started it as a child,
+    `children` how many of its own are running.
     """
 
     id: str
@@ -37,6 +39,8 @@ class Found:
     labels: Mapping[str, Json]
     result: Json
     error: str | None
+    parent: str | None = None
+    children: int = 0
     instance: Instance | None = None
     machine: Machine | None = None
     dead_letters: tuple[DeadLetter, ...] = ()
@@ -72,7 +76,8 @@ async def machine_of(settings: KafkaSettings, protocol: str, definition_hash: st
     """The published definition with this hash, compiled; None where there is none that this version can read."""
     for definition in (await read_definitions(settings)).values():
         if definition.name == protocol and definition.hash == definition_hash:
-            return load(definition.text, filename=f"{definition.name}@{definition.version}").machine
+            machine = compile_published(definition)
+            return machine if isinstance(machine, Machine) else None
     return None
 
 
@@ -96,6 +101,8 @@ def _found(state: InstanceState, machine: Machine | None = None) -> Found:
         labels=stored.get("labels", {}),
         result=stored.get("result"),
         error=stored.get("error"),
+        parent=stored["parent"][0] if "parent" in stored else None,
+        children=sum(child.status == "running" for child in decode_children(stored.get("children", ()))),
         instance=instance,
         machine=machine,
     )

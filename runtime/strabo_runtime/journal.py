@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
@@ -21,15 +21,34 @@ from strabo_runtime.engine import (
     encode_input,
     encode_instance,
 )
-from strabo_runtime.engine.inputs import Start
+from strabo_runtime.engine.inputs import AgentsFound, Start
 from strabo_runtime.engine.instance import Change
-from strabo_runtime.engine.outputs import Delivery, MicroStep, Outcome, Output, Rejection, Reply
+from strabo_runtime.engine.outputs import (
+    BindRequest,
+    ChildCancel,
+    ChildStart,
+    Delivery,
+    MicroStep,
+    Outcome,
+    Output,
+    ParentEvent,
+    Rejection,
+    Reply,
+)
 
 SNAPSHOT_EVERY = 1_000
 NO_OFFSET = -1
 """The offset of a step whose input did not come from the inbox."""
 
-_KINDS: dict[type, str] = {Delivery: "delivery", Reply: "reply", Outcome: "outcome"}
+_KINDS: dict[type, str] = {
+    Delivery: "delivery",
+    Reply: "reply",
+    Outcome: "outcome",
+    ChildStart: "child_start",
+    ChildCancel: "child_cancel",
+    ParentEvent: "parent_event",
+    BindRequest: "bind_request",
+}
 
 
 def _engine_version() -> str:
@@ -48,7 +67,10 @@ class UnreadableStep(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """A step record, read. `outputs` are JSON objects as they were recorded, `snapshot` the instance after it."""
+    """A step record, read. `outputs` are JSON objects as they were recorded, `snapshot` the instance after it.
+
+    `functions` are the versions of the registered functions that the protocol uses.
+    """
 
     instance_id: str
     revision: int
@@ -63,6 +85,7 @@ class RecordedStep:
     rejection: Rejection | None
     error: str | None
     logs: tuple[str, ...]
+    functions: Mapping[str, str]
     snapshot: Instance | None
 
 
@@ -89,7 +112,7 @@ def record(
         input=orjson.dumps(encode_input(taken)),
         verdict=step.verdict,
         now=taken.now,
-        facts=orjson.dumps({"bound": taken.bound}) if isinstance(taken, Start) else b"{}",
+        facts=_facts(taken),
         transition=_describe(step.micro_steps),
         state_before=before.state if before is not None else "",
         state_after=after.state if after is not None else "",
@@ -132,6 +155,7 @@ def read(stored: StepRecord, machine: Machine | None = None) -> RecordedStep:
             rejection=None if rejection is None else _rejection(rejection),
             error=stored.error,
             logs=stored.logs,
+            functions=orjson.loads(stored.functions),
             snapshot=snapshot,
         )
     except (EngineError, KeyError, TypeError, ValueError) as error:
@@ -150,7 +174,8 @@ def differences(step: Step, stored: StepRecord) -> tuple[str, ...]:
         "state": (after.state if after is not None else "", stored.state_after),
         "changes": (orjson.dumps(step.changes), stored.changes),
         "outputs": (dump_outputs(step.outputs), stored.outputs),
-        "error": (step.error, stored.error),
+        "rejection": (None if step.rejection is None else orjson.dumps(step.rejection), stored.rejection),
+        "error": (None if step.error is None else free_text(step.error), stored.error),
     }
     return tuple(
         f"{name}: {_text(now)} now, {_text(then)} recorded"
@@ -162,6 +187,13 @@ def differences(step: Step, stored: StepRecord) -> tuple[str, ...]:
 def dump_outputs(outputs: Iterable[Output]) -> bytes:
     """Outputs as a JSON list, each with its `kind`."""
     return orjson.dumps([{"kind": _KINDS[type(output)], "output": output} for output in outputs])
+
+
+def _facts(taken: Input) -> bytes:
+    """What the agent directory answered: for a start by role, for a later question the agents found."""
+    if isinstance(taken, Start):
+        return orjson.dumps({"bound": taken.bound})
+    return orjson.dumps({"found": taken.agents}) if isinstance(taken, AgentsFound) else b"{}"
 
 
 def _describe(micro_steps: tuple[MicroStep, ...]) -> str:

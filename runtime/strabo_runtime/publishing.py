@@ -1,38 +1,130 @@
-"""Make a compiled protocol known to workers and agents."""
+"""Make compiled protocols known to workers and agents."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
 import orjson
 
-from strabo_runtime.engine.machine import Machine
-from strabo_runtime.expressions.schema import json_schema
+from strabo_avro.records import Definition
+from strabo_runtime.engine.machine import Action, ForEach, Machine, MessageType, StartProtocol
+from strabo_runtime.errors import ChildNotPublished
+from strabo_runtime.expressions import SchemaValidator
+from strabo_runtime.expressions.schema import Schema, json_schema
 from strabo_runtime.expressions.time import parse_duration
+from strabo_runtime.expressions.types import NamedTypes
 from strabo_topics.admin import ensure
-from strabo_topics.definitions import publish
+from strabo_topics.definitions import publish, read_definitions
 from strabo_topics.settings import KafkaSettings
+
+Texts: TypeAlias = Sequence[tuple[Machine, str]]
+"""Compiled protocols, each with the text that it was compiled from."""
 
 
 async def publish_machine(settings: KafkaSettings, machine: Machine, source: str) -> bool:
-    """Make the topics of the protocol's roles and write its definition; False when it was there already.
+    """As `publish_all`, of one protocol; False when it was there already."""
+    (new,) = await publish_all(settings, [(machine, source)])
+    return new
+
+
+async def publish_all(settings: KafkaSettings, texts: Texts) -> list[bool]:
+    """Make the topics of the protocols' roles and write their definitions; False for each that was there already.
+
+    Where a text names no version for a child protocol, the one published last is fixed from now on; what is published
+    along with it is the newest. Children are written before their parents, so that nobody can start a parent whose
+    children are unknown.
 
     Raises:
+        ChildNotPublished: a protocol starts children by another that is neither published nor among these.
         VersionConflict: another text is published under this name and version.
         BrokerUnreachable: Kafka does not answer.
     """
     await ensure(settings)
-    schemas = {
-        message.name: json_schema(message.payload, machine.types) for message in machine.messages.values()
-    }
-    return await publish(
-        settings,
-        name=machine.name,
-        version=machine.version,
-        hash=machine.hash,
-        text=source,
-        schemas=orjson.dumps(schemas),
-        roles=[role.name for role in machine.roles.values() if role.played_by != "engine"],
-        longest_deadline=longest_deadline(machine),
-    )
+    published = [one for one in (await read_definitions(settings)).values() if not one.withdrawn]
+    pins = [_pinned_children(machine, texts, published) for machine, _source in texts]
+    new = [False] * len(texts)
+    for place in _children_first([machine for machine, _source in texts]):
+        machine, source = texts[place]
+        schemas = {
+            message.name: message_schema(message, machine.types) for message in machine.messages.values()
+        }
+        new[place] = await publish(
+            settings,
+            name=machine.name,
+            version=machine.version,
+            hash=machine.hash,
+            text=source,
+            schemas=orjson.dumps(schemas),
+            roles=[role.name for role in machine.roles.values() if role.played_by != "engine"],
+            longest_deadline=longest_deadline(machine),
+            children=orjson.dumps(pins[place]),
+            functions=orjson.dumps(dict(machine.functions)),
+        )
+    return new
+
+
+def message_schema(message: MessageType, types: NamedTypes) -> Schema:
+    """The JSON Schema of a message's payload: as the text has it, or made from its fields."""
+    validator = message.validator
+    if isinstance(validator, SchemaValidator):
+        return dict(validator.schema) if isinstance(validator.schema, Mapping) else {}
+    return json_schema(message.payload, types)
+
+
+def children_of(machine: Machine) -> Iterator[StartProtocol]:
+    """Every `start_protocol` of a protocol, wherever it stands."""
+    for state in machine.states.values():
+        yield from _starts((*state.on_entry, *state.on_exit))
+    for transition in machine.transitions:
+        yield from _starts((*transition.actions, *transition.compensation))
+
+
+def _starts(actions: Iterable[Action]) -> Iterator[StartProtocol]:
+    for action in actions:
+        inner = action.action if isinstance(action, ForEach) else action
+        if isinstance(inner, StartProtocol):
+            yield inner
+
+
+def _pinned_children(machine: Machine, texts: Texts, published: Sequence[Definition]) -> dict[str, str]:
+    """The version of each child for which the text names none. Raises ChildNotPublished."""
+    pins: dict[str, str] = {}
+    for child in children_of(machine):
+        along = [other.version for other, _source in texts if other.name == child.protocol]
+        there = sorted(
+            (one for one in published if one.name == child.protocol), key=lambda one: one.published_at
+        )
+        versions = [*(one.version for one in there), *along]
+        if not versions or (child.version is not None and child.version not in versions):
+            wanted = f"{child.protocol} {child.version or ''}".strip()
+            raise ChildNotPublished(
+                f"{machine.name} {machine.version} starts children by {wanted}, which is not published: publish it"
+                " first, or both in one command"
+            )
+        if child.version is None:
+            pins[child.protocol] = versions[-1]
+    return pins
+
+
+def _children_first(machines: Sequence[Machine]) -> list[int]:
+    """The places of protocols, each after its children (where protocols start each other, that cannot be had for all)."""
+    order: dict[int, None] = {}
+    begun: set[int] = set()
+
+    def visit(place: int) -> None:
+        if place in begun:
+            return
+        begun.add(place)
+        names = {child.protocol for child in children_of(machines[place])}
+        for other, machine in enumerate(machines):
+            if machine.name in names:
+                visit(other)
+        order[place] = None
+
+    for place in range(len(machines)):
+        visit(place)
+    return list(order)
 
 
 def longest_deadline(machine: Machine) -> int | None:

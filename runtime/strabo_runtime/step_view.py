@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from strabo_avro.records import StepRecord
 from strabo_runtime import journal
-from strabo_runtime.engine.inputs import Message, Start, TimerDue
+from strabo_runtime.engine.inputs import (
+    AgentsFound,
+    Cancel,
+    ChildEvent,
+    ChildFinished,
+    Message,
+    Retry,
+    Start,
+)
+
+DIRECTORY = "(directory)"
 
 
 @dataclass(frozen=True, slots=True)
 class StepView:
     """What one step was. Times are milliseconds since the epoch, UTC.
 
-    `name` is the message's type, or what fell due; `sender` who sent it, empty for a timer; `sent_at` None for a timer.
+    `name` is the message's type, or what fell due, was told or asked; `sender` who sent it, empty for a timer and for a
+    deferred message that is tried again; `sent_at` is None for all but messages.
     `path` is every state that it went through, the first being where it began; `effect` says what came of it.
     `ends` is true when the instance is over after it.
     """
@@ -78,9 +90,19 @@ def _input(step: journal.RecordedStep) -> tuple[str, str, int | None]:
     if isinstance(taken, Start):
         message = taken.message
         return (message.type if message else "start", taken.starter, message.sent_at if message else None)
-    if isinstance(taken, Message):
-        return (taken.type, taken.sender, taken.sent_at)
-    assert isinstance(taken, TimerDue)
+    match taken:
+        case Message():
+            return (taken.type, taken.sender, taken.sent_at)
+        case Retry():
+            return (f"again {taken.message}", "", None)
+        case ChildFinished():
+            return (f"child ended: {taken.outcome}", taken.child, None)
+        case ChildEvent():
+            return (taken.event, taken.child, None)
+        case AgentsFound():
+            return ("agents found", DIRECTORY, None)
+        case Cancel():
+            return ("cancel", taken.by, None)
     return (taken.key.removeprefix("timer:"), "", None)
 
 
@@ -102,10 +124,22 @@ def _effect(step: journal.RecordedStep, outcome: dict[str, object] | None) -> st
         return f"failed: {step.error}"
     if step.verdict != "taken":
         return step.verdict
-    told = [
-        f"{output['output']['type']} to {', '.join(output['output']['to'])}"
-        for output in step.outputs
-        if output["kind"] == "delivery"
-    ]
+    told = [text for output in step.outputs if (text := _told(output["kind"], output["output"]))]
     ends = [f"ends: {outcome['status']}"] if outcome is not None else []
     return "; ".join([*told, *step.logs, *ends]) or "taken"
+
+
+def _told(kind: str, output: dict[str, Any]) -> str:
+    """What one output was, in words; nothing for answers and outcomes, of which the rest of the line speaks."""
+    match kind:
+        case "delivery":
+            return f"{output['type']} to {', '.join(output['to'])}"
+        case "child_start":
+            return f"starts {output['protocol']} as {output['to']}"
+        case "child_cancel":
+            return f"cancels {output['to']}"
+        case "parent_event":
+            return f"{output['event']} to parent {output['to']}"
+        case "bind_request":
+            return f"seeks {output['count']} for {output['role']}"
+    return ""

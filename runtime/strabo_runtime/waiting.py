@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from strabo_runtime.engine.instance import Instance
-from strabo_runtime.engine.machine import EventTrigger, Machine, MessageTrigger, Transition
+from strabo_runtime.engine.instance import Child, Instance, OpenRequest
+from strabo_runtime.engine.machine import Machine, MessageTrigger, Transition
 
 HUMAN = "human:"
 
@@ -27,9 +27,16 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The answer on one screen. `deadline` is the instance's own, None without one."""
+    """The answer on one screen. `deadline` is the instance's own, None without one.
+
+    `children` and `questions` are running children and open questions to the agent directory, `deferred` the types of
+    the messages that are held until the state has changed, in the order in which they came.
+    """
 
     awaited: tuple[Awaited, ...]
+    children: tuple[Child, ...]
+    questions: tuple[OpenRequest, ...]
+    deferred: tuple[str, ...]
     deadline: int | None
     likely_cause: str
     advice: str
@@ -39,10 +46,12 @@ def waiting(machine: Machine, instance: Instance, now: int) -> Waiting:
     """What `instance` waits for at `now`, the most pressing first."""
     # A person's message first: people are told by nobody else.
     messages = sorted(_messages(machine, instance), key=lambda item: not _by_people(item))
-    awaited = (*_debts(machine, instance), *messages, *_timers(instance))
+    children = tuple(child for child in instance.children if child.status == "running")
+    awaited = (*_debts(machine, instance), *messages, *_told(instance, children), *_timers(instance))
     deadline = next((timer.due for timer in instance.timers if timer.key == "deadline"), None)
     cause, advice = _diagnosis(instance, awaited, now)
-    return Waiting(awaited, deadline, cause, advice)
+    deferred = tuple(message.type for message in instance.deferred)
+    return Waiting(awaited, children, instance.requests, deferred, deadline, cause, advice)
 
 
 def _debts(machine: Machine, instance: Instance) -> Iterator[Awaited]:
@@ -68,7 +77,7 @@ def _messages(machine: Machine, instance: Instance) -> Iterator[Awaited]:
         if not _leaves(transition, instance.state):
             continue
         for trigger in transition.triggers:
-            if isinstance(trigger, EventTrigger) or trigger.message in owed or trigger.message in told:
+            if not isinstance(trigger, MessageTrigger) or trigger.message in owed or trigger.message in told:
                 continue
             told.add(trigger.message)
             yield Awaited(
@@ -78,6 +87,17 @@ def _messages(machine: Machine, instance: Instance) -> Iterator[Awaited]:
                 since=instance.now,
                 due=None,
             )
+
+
+def _told(instance: Instance, children: tuple[Child, ...]) -> Iterator[Awaited]:
+    """What children and the agent directory still have to say."""
+    for child in children:
+        asked = ", which was asked to cancel" if child.cancelled else ""
+        what = f"the end of child {child.name} ({child.id}){asked}"
+        yield Awaited(what, (), owed=False, since=instance.now, due=None)
+    for request in instance.requests:
+        what = f"{request.count} more for {request.role}, sought in the agent directory"
+        yield Awaited(what, (), owed=False, since=instance.now, due=None)
 
 
 def _timers(instance: Instance) -> Iterator[Awaited]:
@@ -111,7 +131,17 @@ def _diagnosis(instance: Instance, awaited: tuple[Awaited, ...], now: int) -> tu
             f"{overdue[0].what} is due and has not fired",
             "see that a worker runs and reaches Kafka: strabo run worker",
         )
+    if instance.requests:
+        roles = ", ".join(dict.fromkeys(request.role for request in instance.requests))
+        return (
+            f"the agent directory has not been asked for {roles} yet",
+            "see that a worker runs and reaches Kafka: strabo run worker",
+        )
     senders = [item for item in awaited if item.agents]
+    running = [child for child in instance.children if child.status == "running"]
+    if running and not any(item.owed for item in senders):
+        others = f", and {len(running) - 1} more" if len(running) > 1 else ""
+        return f"it waits for child {running[0].name}{others}", f"strabo instances show {running[0].id}"
     if not senders:
         return "it waits for time to pass", "wait"
     first = senders[0]

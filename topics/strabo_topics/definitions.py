@@ -28,11 +28,15 @@ async def publish(
     schemas: bytes,
     roles: Iterable[str],
     longest_deadline: int | None = None,
+    children: bytes = b"{}",
+    functions: bytes = b"{}",
 ) -> bool:
     """Publish a protocol and make its roles' topics; False when this text is published already.
 
     `schemas` is a JSON object of message type to JSON Schema; `roles` are those that agents or people play;
-    `longest_deadline` is in milliseconds. The base topics must be there (`admin.ensure`).
+    `longest_deadline` is in milliseconds. `children` and `functions` are JSON objects of names and the versions
+    that are fixed for them from now on: a text that was withdrawn and is published again keeps the first ones,
+    since instances run on it. The base topics must be there (`admin.ensure`).
 
     Raises:
         VersionConflict: another text is published under this name and version.
@@ -47,13 +51,17 @@ async def publish(
         roles=tuple(roles),
         schemas=schemas,
         longest_deadline=longest_deadline,
+        children=children,
+        functions=functions,
     )
     published = await read_definitions(settings)
     _check_conflict(definition, published.values())
     await _make_role_topics(settings, definition)
     present = published.get(definition_key(name, version, hash))
-    if present is not None and not present.withdrawn:
-        return False
+    if present is not None:
+        if not present.withdrawn:
+            return False
+        definition = replace(definition, children=present.children, functions=present.functions)
     await _write(settings, definition)
     # Another text may have been published meanwhile: then both publishers are told, and workers start
     # neither.

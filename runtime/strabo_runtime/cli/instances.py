@@ -7,17 +7,26 @@ import enum
 import time
 from collections.abc import Iterator
 from contextlib import aclosing
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from strabo_runtime.cli.failures import fail
-from strabo_runtime.cli.options import Bootstrap, Format, Namespace, Output, kafka_settings
+from strabo_runtime.cli.failures import FINDING, UNREACHABLE, fail
+from strabo_runtime.cli.options import (
+    Bootstrap,
+    Format,
+    Namespace,
+    Output,
+    check_sender,
+    kafka_settings,
+)
 from strabo_runtime.cli.render import echo_json, json_text
 
 if TYPE_CHECKING:
     from strabo_runtime.instances import Found
     from strabo_runtime.waiting import Waiting
+    from strabo_topics.settings import KafkaSettings
 
 app = typer.Typer(help="See what runs, where it stands and what it waits for.", no_args_is_help=True)
 
@@ -66,7 +75,9 @@ def list_instances(
     for item in found:
         labels = " ".join(f"{name}={value}" for name, value in item.labels.items() if value is not None)
         stands = f"{item.id:<28} {item.protocol} {item.version}  {item.state:<20} {item.status:<8}"
-        typer.echo(f"{stands} step {item.revision}  {moment_text(item.updated_at)}  {labels}".rstrip())
+        family = _family(item)
+        parts = (stands, f"step {item.revision} ", f"{moment_text(item.updated_at)} ", family, labels)
+        typer.echo(" ".join(part for part in parts if part).rstrip())
     if not found:
         narrowed = any((protocol, state, status, label))
         hint = "" if narrowed else "; start one with: strabo start PROTOCOL TYPE --as AGENT"
@@ -124,6 +135,67 @@ def watch(
     asyncio.run(run())
 
 
+@app.command()
+def cancel(
+    instance: Id,
+    reason: Annotated[
+        str, typer.Option("--reason", help="Why; it is kept in the history.", show_default=False)
+    ],
+    sender: Annotated[str, typer.Option("--as", help="Who cancels.")] = "operator",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be cancelled.")] = False,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="How long to wait for an answer, in seconds.")
+    ] = 30.0,
+    output: Output = Format.text,
+    namespace: Namespace = None,
+    bootstrap: Bootstrap = None,
+) -> None:
+    """Ask an instance to end: it takes its transition for `Cancelled`, or fails. Exit 1 when it has ended already."""
+    from strabo_runtime.instances import find_one
+
+    settings = kafka_settings(namespace, bootstrap)
+    check_sender(sender)
+    if not reason.strip():
+        fail("--reason is empty: say why, since it is kept")
+    if dry_run:
+        found = asyncio.run(find_one(settings, instance))
+        if found.status != "running":
+            fail(f"{instance} has ended already: {found.status}", FINDING)
+        below = f", and its {found.children} running children" if found.children else ""
+        text = f"{instance} ({found.protocol} {found.version}, in {found.state}) would be cancelled{below}"
+        typer.echo(json_text(_row(found)) if output is Format.json else text)
+        return
+    asyncio.run(_cancel(settings, instance, reason, sender, timeout))
+    said = {"instance": instance, "cancelled": True, "reason": reason}
+    text = f"{instance}: the cancellation was taken; see: strabo instances show {instance}"
+    typer.echo(json_text(said) if output is Format.json else text)
+
+
+async def _cancel(settings: KafkaSettings, instance: str, reason: str, sender: str, timeout: float) -> None:
+    from strabo_agents import Client, NoAnswer, Rejected
+    from strabo_agents.settings import AgentSettings
+
+    patience = AgentSettings.load(agent_answer_timeout=timedelta(seconds=timeout))
+    async with Client(sender, kafka=settings, settings=patience) as client:
+        try:
+            await client.cancel(instance, reason)
+        except Rejected as refused:
+            fail(f"{instance} cannot be cancelled: {refused}", FINDING)
+        except NoAnswer:
+            text = (
+                f"no worker answered within {timeout:g} s; is one running? (strabo run worker, or strabo dev)"
+            )
+            fail(text, UNREACHABLE)
+
+
+def _family(found: Found) -> str:
+    """Whose child an instance is, and how many of its own are running."""
+    parts = [f"child of {found.parent}"] if found.parent is not None else []
+    if found.children:
+        parts.append(f"{found.children} {'child' if found.children == 1 else 'children'} running")
+    return ", ".join(parts)
+
+
 def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
     from strabo_runtime.step_view import moment_text
 
@@ -134,7 +206,8 @@ def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
     if found.labels:
         yield "  labels    " + " ".join(f"{name}={value}" for name, value in found.labels.items())
     if instance is not None:
-        yield f"  started   {moment_text(instance.started_at)} by {instance.starter}"
+        as_child = "" if instance.parent is None else f", as its child {instance.parent.name}"
+        yield f"  started   {moment_text(instance.started_at)} by {instance.starter}{as_child}"
         for role, agents in instance.roles.items():
             yield f"  role      {role}: {', '.join(agents) or 'nobody'}"
     if found.result is not None:
@@ -147,6 +220,9 @@ def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
             owed = " (owed)" if item.owed else ""
             due = f", due {moment_text(item.due)}" if item.due is not None else ""
             yield f"  waits for {item.what}{who}{owed}, since {moment_text(item.since)}{due}"
+        if answer.deferred:
+            kinds = ", ".join(dict.fromkeys(answer.deferred))
+            yield f"  deferred  {len(answer.deferred)} held until the state has changed: {kinds}"
         if answer.deadline is not None:
             yield f"  deadline  {moment_text(answer.deadline)}"
     for incident in instance.incidents if instance is not None else ():
@@ -170,6 +246,8 @@ def _row(found: Found) -> dict[str, Any]:
         "revision": found.revision,
         "updated_at": found.updated_at,
         "labels": dict(found.labels),
+        "parent": found.parent,
+        "running_children": found.children,
     }
 
 
@@ -190,6 +268,9 @@ def _details(found: Found, answer: Waiting | None) -> dict[str, Any]:
             for letter in found.dead_letters
         ],
         "waits_for": list(answer.awaited) if answer else [],
+        "children": list(instance.children) if instance else [],
+        "questions": list(answer.questions) if answer else [],
+        "deferred": list(answer.deferred) if answer else [],
         "deadline": answer.deadline if answer else None,
         "likely_cause": answer.likely_cause if answer else None,
         "advice": answer.advice if answer else None,

@@ -16,6 +16,7 @@ from strabo_runtime.cli.options import (
     Output,
     check_sender,
     kafka_settings,
+    read_inputs,
     read_payload,
     read_roles,
 )
@@ -44,11 +45,20 @@ def start(
     protocol: Annotated[
         str, typer.Argument(help="A published protocol, NAME or NAME@VERSION.", show_default=False)
     ],
-    message: Annotated[
-        str, typer.Argument(metavar="TYPE", help="The starting message's type.", show_default=False)
-    ],
     sender: As,
+    message: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TYPE]",
+            help="The starting message's type; without one nothing is said yet.",
+            show_default=False,
+        ),
+    ] = None,
     payload: Payload = "{}",
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--input", help="A value of the protocol's inputs: NAME=VALUE, as JSON or plain text."),
+    ] = None,
     role: Annotated[
         list[str] | None,
         typer.Option("--role", help="Who plays a role: ROLE=AGENT[,AGENT...]; others are found."),
@@ -71,7 +81,10 @@ def start(
 
     body = read_payload(payload)
     check_sender(sender)
+    if message is None and body:
+        fail("--payload is that of the starting message: name its TYPE too")
     roles = read_roles(role or [])
+    inputs = read_inputs(given or [])
     settings = kafka_settings(namespace, bootstrap)
     patience = AgentSettings.load(agent_answer_timeout=timedelta(seconds=timeout))
 
@@ -79,7 +92,12 @@ def start(
         async with Client(sender, kafka=settings, settings=patience) as client:
             try:
                 handle = await client.start(
-                    (message, body), protocol=protocol, roles=roles, id=instance, user=user
+                    None if message is None else (message, body),
+                    protocol=protocol,
+                    inputs=inputs,
+                    roles=roles,
+                    id=instance,
+                    user=user,
                 )
             except Rejected as refused:
                 who = "; who is there, and healthy: strabo agents list" if refused.by == "quorum" else ""

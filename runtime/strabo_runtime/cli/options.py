@@ -96,6 +96,30 @@ def check_sender(sender: str) -> None:
         fail("--as is empty: name the agent or person who sends, such as client-1 or human:arbitrator")
 
 
+def read_inputs(given: list[str]) -> dict[str, Any]:
+    """`name=value` options as a map; a value is JSON, or plain text where it does not look like JSON.
+
+    Raises:
+        CommandError: an option has no name, an input is given twice, or what looks like JSON is none.
+    """
+    inputs: dict[str, Any] = {}
+    for option in given:
+        name, separator, text = option.partition("=")
+        if not separator or not name:
+            fail(f"--input {option!r}: write NAME=VALUE, where VALUE is JSON or plain text")
+        if name in inputs:
+            fail(f"--input {name} is given twice")
+        try:
+            inputs[name] = json.loads(text, object_pairs_hook=_without_repeats)
+        except RecursionError:
+            fail(f"--input {name} is nested too deeply")
+        except ValueError as error:
+            if text[:1] in ("{", "[", '"'):
+                fail(f"--input {name} is not JSON ({error})")
+            inputs[name] = text
+    return inputs
+
+
 def read_roles(given: list[str]) -> dict[str, tuple[str, ...]]:
     """`Role=agent1,agent2` options as a map of role to agents.
 

@@ -24,7 +24,10 @@ def publish(
     namespace: Namespace = None,
     bootstrap: Bootstrap = None,
 ) -> None:
-    """Check protocols and make them known to workers and agents. A published name@version never changes its content."""
+    """Check protocols and make them known to workers and agents. A published name@version never changes its content.
+
+    Protocols whose instances are children must be published before the parent, or in the same command.
+    """
     from strabo_runtime.language import load_file
     from strabo_runtime.language.diagnostics import render
 
@@ -41,18 +44,14 @@ def publish(
         typer.echo("strabo: nothing was published", err=True)
         raise typer.Exit(FINDING)
 
-    from strabo_runtime.publishing import publish_machine
+    from strabo_runtime.publishing import publish_all
 
-    async def publish_all() -> None:
-        for file, protocol in zip(files, loaded, strict=True):
-            assert protocol.machine is not None
-            new = await publish_machine(settings, protocol.machine, protocol.source)
-            typer.echo(
-                f"{protocol.machine.name} {protocol.machine.version} ({protocol.machine.hash}) "
-                f"{'published' if new else 'is published already'} from {file}"
-            )
-
-    asyncio.run(publish_all())
+    texts = [(one.machine, one.source) for one in loaded if one.machine is not None]
+    for file, (machine, _), new in zip(files, texts, asyncio.run(publish_all(settings, texts)), strict=True):
+        typer.echo(
+            f"{machine.name} {machine.version} ({machine.hash}) "
+            f"{'published' if new else 'is published already'} from {file}"
+        )
 
 
 @app.command("list")

@@ -1,6 +1,7 @@
 """The engine: one pure function from an instance and an input to a step."""
 
 from strabo_runtime.engine.admission import Need, binding_needs
+from strabo_runtime.engine.binding import open_requests
 from strabo_runtime.engine.completion import outcome_of
 from strabo_runtime.engine.deferral import next_retry
 from strabo_runtime.engine.errors import EngineError, UnreadableState
@@ -96,6 +97,7 @@ __all__ = [
     "message_digest",
     "next_due",
     "next_retry",
+    "open_requests",
     "outcome_of",
     "recover",
     "replay",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as altered
 
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.execution import Execution, stored_size
 from strabo_runtime.engine.identity import bind_request_id
 from strabo_runtime.engine.inputs import Agents
-from strabo_runtime.engine.instance import Debt, OpenRequest
+from strabo_runtime.engine.instance import Debt, Instance, OpenRequest
+from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import BindRequest
 from strabo_runtime.engine.timers import UNARMED, owe, send_again
 
@@ -53,22 +54,36 @@ def replace(execution: Execution, role: str, agents: Agents | None, count: int |
 
 
 def requests_made(execution: Execution) -> tuple[BindRequest, ...]:
-    """The questions to the directory that this step leaves open. Nobody is found who is bound, or was dropped."""
+    """The questions to the directory that this step leaves open."""
     before = () if execution.before is None else execution.before.requests
     if execution.requests is before:
         return ()
     known = {request.id for request in before}
-    dropped = [agent for agents in execution.dropped.values() for agent in agents]
     return tuple(
-        BindRequest(
-            request.id,
-            request.role,
-            execution.machine.roles[request.role].capabilities,
-            request.count,
-            tuple(dict.fromkeys((*execution.roles[request.role], *dropped))),
-        )
+        _question(execution.machine, execution.roles, execution.dropped, request)
         for request in execution.requests
         if request.id not in known
+    )
+
+
+def open_requests(machine: Machine, instance: Instance) -> tuple[BindRequest, ...]:
+    """The questions to the directory that wait for an answer, as they are to be asked now."""
+    return tuple(
+        _question(machine, instance.roles, instance.dropped, request) for request in instance.requests
+    )
+
+
+def _question(
+    machine: Machine, roles: Mapping[str, Agents], dropped: Mapping[str, Agents], request: OpenRequest
+) -> BindRequest:
+    """Nobody is to be found who is bound, or was dropped."""
+    gone = [agent for agents in dropped.values() for agent in agents]
+    return BindRequest(
+        request.id,
+        request.role,
+        machine.roles[request.role].capabilities,
+        request.count,
+        tuple(dict.fromkeys((*roles[request.role], *gone))),
     )
 
 

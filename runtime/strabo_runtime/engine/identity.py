@@ -58,6 +58,11 @@ def bind_request_id(instance: str, revision: int, position: int) -> str:
     return f"{instance}:{revision}:bind:{position}"
 
 
+def found_id(request: str) -> str:
+    """The id of the answer to a question to the directory, of which there is one."""
+    return f"{request}:found"
+
+
 def retry_id(instance: str, revision: int, message: str) -> str:
     """The id of a deferred message's turn: after each step that entered a state it has one at most."""
     return f"{instance}:{revision}:retry:{message}"

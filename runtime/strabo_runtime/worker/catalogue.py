@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -10,7 +11,7 @@ from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import Definition
 from strabo_runtime.engine import Machine
-from strabo_runtime.language import load
+from strabo_runtime.published import compile_published, pinned
 from strabo_runtime.worker.kafka import Incoming
 
 _log = structlog.get_logger("strabo.worker")
@@ -31,11 +32,13 @@ class Catalogue:
         self._definitions: dict[str, Definition] = {}
         self._named: dict[str, list[Definition]] = {}
         self._compiled: dict[str, Machine | str] = {}
+        self._children: dict[str, Mapping[str, str]] = {}
 
     def apply(self, record: Incoming) -> None:
         """Take in one record of the topic."""
         key = (record.key or b"").decode(errors="replace")
         before = self._definitions.pop(key, None)
+        self._children.clear()
         if before is not None:
             self._named[before.name].remove(before)
         if record.value is None:
@@ -56,9 +59,18 @@ class Catalogue:
             return known
         for definition in self._definitions.values():
             if definition.hash == definition_hash:
-                self._compiled[definition_hash] = compiled = _compile(definition)
+                self._compiled[definition_hash] = compiled = compile_published(definition)
                 return compiled
         return f"no protocol with the hash {definition_hash} is published"
+
+    def child_version(self, definition_hash: str, protocol: str) -> str:
+        """The version that a child has where its parent's text names none; empty: the one published last."""
+        children = self._children.get(definition_hash)
+        if children is None:
+            found = [one for one in self._definitions.values() if one.hash == definition_hash]
+            children = pinned(found[0].children) if found else {}
+            self._children[definition_hash] = children
+        return children.get(protocol, "")
 
     def startable(self, protocol: str, version: str, definition_hash: str = "") -> Machine | Unstartable:
         """The machine for a new instance. `version` empty: the one published last; `definition_hash` empty: any."""
@@ -81,15 +93,3 @@ class Catalogue:
             )
         machine = self.machine(found[0].hash)
         return Unstartable(machine) if isinstance(machine, str) else machine
-
-
-def _compile(definition: Definition) -> Machine | str:
-    name = f"{definition.name} {definition.version}"
-    loaded = load(definition.text, filename=f"{definition.name}@{definition.version}")
-    if loaded.machine is None:
-        errors = [one for one in loaded.diagnostics if one.severity == "error"]
-        first = f": {errors[0].message}" if errors else ""
-        return f"the published text of {name} does not load in this version of Strabo{first}"
-    if loaded.machine.hash != definition.hash:
-        return f"the published text of {name} has the hash {loaded.machine.hash}, not {definition.hash} as published"
-    return loaded.machine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -56,14 +56,25 @@ class Directory:
         self._newest = max(self._newest, record.timestamp)
 
     def find(
-        self, protocol: str, role: str, capabilities: Sequence[str], want: int | None, spread: str
+        self,
+        protocol: str,
+        role: str,
+        capabilities: Sequence[str],
+        want: int | None,
+        spread: str,
+        excluded: Collection[str] = (),
     ) -> tuple[str, ...]:
         """Up to `want` healthy agents of a role that have all capabilities (None: every one), the least loaded first.
 
-        Equally loaded ones are ordered by a hash with `spread`, so that different starts fall to different agents.
+        None of those `excluded` is among them. Equally loaded ones are ordered by a hash with `spread`, so that
+        different starts fall to different agents.
         """
         wanted = set(capabilities)
-        players = (self._entries[agent_id] for agent_id in self._players.get((protocol, role), ()))
+        players = (
+            self._entries[agent_id]
+            for agent_id in self._players.get((protocol, role), ())
+            if agent_id not in excluded
+        )
         healthy = [one for one in players if self._is_healthy(one) and wanted <= set(one.agent.capabilities)]
         healthy.sort(key=lambda one: (one.agent.load + one.given, _spread(spread, one.agent.agent_id)))
         return tuple(one.agent.agent_id for one in healthy[:want])

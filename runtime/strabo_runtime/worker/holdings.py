@@ -17,7 +17,7 @@ from strabo_runtime.engine.errors import EngineError
 from strabo_runtime.expressions import Variables
 from strabo_runtime.worker.catalogue import Catalogue
 from strabo_runtime.worker.errors import PartitionHalted
-from strabo_runtime.worker.publishing import BATCH_OVERHEAD, TooLarge
+from strabo_runtime.worker.publishing import BATCH_OVERHEAD, Unsendable
 from strabo_runtime.worker.timer_queue import TimerQueue
 from strabo_topics.clients import MAX_RECORD_BYTES
 
@@ -35,6 +35,8 @@ class Holdings:
     def __init__(self, partition: int, catalogue: Catalogue) -> None:
         self.timers = TimerQueue()
         self.live_bytes = 0
+        # Instances that are to be stepped before any new input: a question of theirs, or a deferred message, waits.
+        self.unsettled: dict[str, None] = {}
         self._partition = partition
         self._catalogue = catalogue
         # By their hash, and not beside each instance: there are many of these and few of those.
@@ -79,7 +81,7 @@ class Holdings:
             self._finished.append((instance.now, instance.id))
 
     def check_size(self, instance: Instance, machine: Machine, grown: int) -> None:
-        """Raises `TooLarge` for a state that its topic would not take; `grown` bounds what the step can have added.
+        """Raises `Unsendable` for a state that its topic would not take; `grown` bounds what the step can have added.
 
         Encoding each state only to measure it would cost too much, so it is done where the bound comes near the limit.
         """
@@ -87,7 +89,7 @@ class Holdings:
         if bound > MAX_RECORD_BYTES // 2:
             bound = len(_encoded(instance, machine)[0]) + len(instance.id) + BATCH_OVERHEAD
             if bound > MAX_RECORD_BYTES:
-                raise TooLarge(
+                raise Unsendable(
                     f"the instance would be {bound} bytes, and at most {MAX_RECORD_BYTES} can be stored"
                 )
         if instance.status == "running":
@@ -120,12 +122,17 @@ class Holdings:
         self._machines[instance.machine_hash] = held.machine
         self._live[instance.id] = instance
         self._resize(instance.id, size)
+        if instance.requests or instance.retry is not None:
+            self.unsettled[instance.id] = None
+        elif self.unsettled:
+            self.unsettled.pop(instance.id, None)
         due = next_due(instance)
         self.timers.set(instance.id, None if due is None else due[1])
 
     def _drop(self, instance_id: str) -> None:
         if self._live.pop(instance_id, None) is not None:
             self.live_bytes -= self._sizes.pop(instance_id, 0)
+            self.unsettled.pop(instance_id, None)
             self.timers.set(instance_id, None)
 
     def _resize(self, instance_id: str, size: int) -> None:
@@ -168,6 +175,8 @@ def _stub(instance: Instance) -> Instance:
         deliveries={},
         last_deliveries={},
         incidents=(),
+        children=(),
+        dropped={},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -12,31 +12,58 @@ from strabo_avro import headers
 from strabo_avro.codec import decode
 from strabo_avro.errors import Undecodable, UnknownSchema
 from strabo_avro.records import Envelope
-from strabo_runtime.engine.inputs import Agents, Message, Start
+from strabo_runtime.engine.children import DEEPEST
+from strabo_runtime.engine.inputs import (
+    Agents,
+    Cancel,
+    ChildEvent,
+    ChildFinished,
+    Input,
+    Message,
+    Parent,
+    Start,
+)
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.frozen import quick_init
 from strabo_runtime.worker.errors import PartitionHalted
+from strabo_runtime.worker.inbox import (
+    CANCEL,
+    EVENT,
+    MAX_DEPTH,
+    MAX_MESSAGE_BYTES,
+    MAX_NAME_LENGTH,
+    OUTCOME,
+    is_too_deep,
+)
 from strabo_runtime.worker.kafka import Incoming
-from strabo_runtime.worker.publishing import MAX_MESSAGE_BYTES
 from strabo_topics.names import partition_for
 
 RESERVED = b"\0"
 """What the state topic's own keys begin with."""
 
-MAX_NAME_LENGTH = 1_000
-MAX_DEPTH = 100
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a start says beside its message."""
+
+    named: Mapping[str, Agents] = field(default_factory=dict)
+    or_send: bool = False
+    inputs: Mapping[str, Json] = field(default_factory=dict)
+    parent: Parent | None = None
+
+
+NO_OPTIONS = Options()
 
 
 @quick_init
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A start or a message for an instance."""
+    """What an instance is given: a start, a message, what a child tells it, or a command."""
 
     record: Incoming
     envelope: Envelope
-    payload: Json
-    named: Mapping[str, Agents]
-    or_send: bool
+    payload: Any
+    options: Options
 
     @property
     def is_start(self) -> bool:
@@ -50,6 +77,15 @@ class Request:
             if name == headers.TRACE_PARENT and value is not None:
                 return value.decode(errors="replace")
         return None
+
+    def input(self, now: int) -> Input:
+        """The engine's input, taken at `now`; a start is without the directory's answer."""
+        kind = self.envelope.kind
+        if kind == "message":
+            return self.message(now)
+        if kind == "start":
+            return self.start(now, {})
+        return self._cancel(now) if kind == "command" else self._from_child(now)
 
     def message(self, now: int) -> Message:
         """The engine's message, taken at `now`."""
@@ -70,7 +106,7 @@ class Request:
 
     def start(self, now: int, bound: Mapping[str, Agents]) -> Start:
         """The engine's start, taken at `now`, with the directory's answer."""
-        envelope = self.envelope
+        envelope, options = self.envelope, self.options
         return Start(
             id=envelope.id,
             instance_id=envelope.instance_id,
@@ -78,9 +114,31 @@ class Request:
             received_at=self.record.timestamp,
             now=now,
             message=self.message(now) if envelope.type else None,
-            named=self.named,
+            named=options.named,
             bound=bound,
-            or_send=self.or_send,
+            or_send=options.or_send,
+            inputs=options.inputs,
+            parent=options.parent,
+        )
+
+    def _cancel(self, now: int) -> Cancel:
+        envelope = self.envelope
+        return Cancel(envelope.id, envelope.sender, self.payload["reason"], self.record.timestamp, now)
+
+    def _from_child(self, now: int) -> ChildFinished | ChildEvent:
+        envelope, told, received_at = self.envelope, self.payload, self.record.timestamp
+        if envelope.type == EVENT:
+            return ChildEvent(
+                envelope.id, envelope.sender, told["event"], told.get("payload"), received_at, now
+            )
+        return ChildFinished(
+            envelope.id,
+            envelope.sender,
+            told["status"],
+            told.get("result"),
+            told.get("error"),
+            received_at,
+            now,
         )
 
 
@@ -140,14 +198,24 @@ def _read(record: Incoming, partitions: int) -> Request:
         raise _Unreadable(
             f"its key names another instance than its envelope ({envelope.instance_id})", "misplaced"
         )
-    if envelope.kind not in ("start", "message"):
-        raise _Unreadable(
-            f"the inbox takes starts and messages, not a record of kind {envelope.kind}", "unsupported"
-        )
     if not envelope.id or not envelope.sender:
         raise _Unreadable("its envelope has no id, or no sender", "undecodable")
-    named, or_send = _options(envelope.start) if envelope.kind == "start" else ({}, False)
-    return Request(record, envelope, _json(envelope.payload, "payload"), named, or_send)
+    payload = _json(envelope.payload, "payload")
+    kind = envelope.kind
+    if kind == "message":
+        return Request(record, envelope, payload, NO_OPTIONS)
+    if kind == "start":
+        return Request(record, envelope, payload, _options(envelope))
+    if kind == "child":
+        _check_told(envelope.type, payload)
+    elif kind == "command":
+        _check_command(envelope.type, payload)
+    else:
+        raise _Unreadable(
+            f"the inbox takes starts, messages, commands and what children tell, not a record of kind {kind}",
+            "unsupported",
+        )
+    return Request(record, envelope, payload, NO_OPTIONS)
 
 
 def _check_names(envelope: Envelope) -> None:
@@ -159,14 +227,56 @@ def _check_names(envelope: Envelope) -> None:
             )
 
 
-def _options(stored: bytes | None) -> tuple[dict[str, Agents], bool]:
-    options: Any = {} if stored is None else _json(stored, "start")
-    roles = options.get("roles") or {} if isinstance(options, dict) else None
+def _options(envelope: Envelope) -> Options:
+    if envelope.start is None:
+        return NO_OPTIONS
+    said: Any = _json(envelope.start, "start")
+    if not isinstance(said, dict):
+        raise _Unreadable("its envelope's start is no JSON object", "undecodable")
+    roles, inputs, parent = said.get("roles") or {}, said.get("inputs") or {}, said.get("parent")
     if not isinstance(roles, dict) or not all(_are_ids(agents) for agents in roles.values()):
-        raise _Unreadable(
-            'its envelope\'s start is not {"roles": {role: [agent ids]}, "or_send": bool}', "undecodable"
-        )
-    return {role: tuple(agents) for role, agents in roles.items()}, options.get("or_send") is True
+        raise _Unreadable("the roles of its envelope's start are not {role: [agent ids]}", "undecodable")
+    if not isinstance(inputs, dict):
+        raise _Unreadable("the inputs of its envelope's start are not {name: value}", "undecodable")
+    return Options(
+        {role: tuple(agents) for role, agents in roles.items()},
+        said.get("or_send") is True,
+        inputs,
+        None if parent is None else _parent(envelope.sender, parent),
+    )
+
+
+def _parent(instance_id: str, said: Any) -> Parent:
+    match said:
+        case {"name": str(name), "depth": int(depth), "detached": bool(detached)} if 0 < depth <= DEEPEST:
+            return Parent(instance_id, name, depth, detached)
+    raise _Unreadable(
+        f'the parent of its envelope\'s start is not {{"name": text, "depth": 1 to {DEEPEST}, "detached": bool}}',
+        "undecodable",
+    )
+
+
+def _check_told(kind: str, told: Any) -> None:
+    """What a child tells its parent."""
+    match told:
+        case {"status": "success" | "failure"} if kind == OUTCOME and isinstance(
+            told.get("error"), str | None
+        ):
+            return
+        case {"event": str(event)} if kind == EVENT and event:
+            return
+    raise _Unreadable(
+        "what a child tells is an Outcome {status: success or failure, result, error: text} or an Event"
+        f" {{event: text, payload}}, and this is neither: {kind[:100]!r}",
+        "undecodable",
+    )
+
+
+def _check_command(kind: str, said: Any) -> None:
+    if kind != CANCEL:
+        raise _Unreadable(f"there is no command {kind[:100]!r}; there is {CANCEL}", "unsupported")
+    if not isinstance(said, dict) or not isinstance(said.get("reason"), str):
+        raise _Unreadable(f"the payload of the command {CANCEL} is not {{reason: text}}", "undecodable")
 
 
 def _are_ids(agents: object) -> bool:
@@ -178,14 +288,6 @@ def _json(text: bytes, what: str) -> Any:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise _Unreadable(f"its envelope's {what} is not JSON: {error}", "undecodable") from error
-    if text.count(b"{") + text.count(b"[") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
-        # The records that hold it nest it further, and JSON writers have their limits.
+    if is_too_deep(text):
         raise _Unreadable(f"its envelope's {what} is nested more than {MAX_DEPTH} levels deep", "undecodable")
     return value
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return (levels == 0 and isinstance(value, dict | list)) or any(
-        _is_deeper(one, levels - 1) for one in inner
-    )

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import orjson
-
 from strabo_avro.codec import encode
-from strabo_avro.errors import Unencodable
 from strabo_avro.records import POSITION_KEY, Position
-from strabo_runtime import journal
-from strabo_runtime.engine import Machine, Step, fail_step, next_due, step, timer_input
+from strabo_runtime.engine import (
+    Input,
+    Instance,
+    Machine,
+    Step,
+    next_due,
+    next_retry,
+    open_requests,
+    step,
+    timer_input,
+)
+from strabo_runtime.engine.answers import refuse_untraced
 from strabo_runtime.engine.identity import reply_id
-from strabo_runtime.engine.inputs import Input, Message, Start
+from strabo_runtime.engine.inputs import ChildEvent, ChildFinished, Message, Start
 from strabo_runtime.engine.outputs import Rejection, Reply
-from strabo_runtime.worker import publishing
-from strabo_runtime.worker.binding import Binding, bind
+from strabo_runtime.worker.binding import Binding, answer, bind, is_short
 from strabo_runtime.worker.catalogue import Unstartable
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.holdings import Held, Holdings
 from strabo_runtime.worker.kafka import Incoming, Outgoing
-from strabo_runtime.worker.publishing import Source, TooLarge
 from strabo_runtime.worker.requests import Misfit, Request, read_request
 from strabo_runtime.worker.surroundings import Surroundings
+from strabo_runtime.worker.writing import UNSENDABLE, Writer
 
 MAX_TIMERS = 200
+MAX_ANSWERS = 200
 MAX_EXPIRED = 500
 NEVER = -1
 STEPS_BETWEEN_PAUSES = 25
-UNSENDABLE = (TooLarge, Unencodable, orjson.JSONEncodeError)
 
 
 @dataclass(slots=True)
@@ -65,7 +70,8 @@ class Runner:
         self.queued_bytes = 0
         self.holdings = holdings
         self._around = surroundings
-        self._names = surroundings.settings.names
+        self._state_topic = surroundings.settings.names.state
+        self._writer = Writer(partition, surroundings)
         self._found: dict[tuple[int, str], Binding | Rejection] = {}
         self._barrier: tuple[int, int] | None = None
         self._skipped = False
@@ -96,11 +102,11 @@ class Runner:
         return taken
 
     def lacks(self, requests: Sequence[Request | Misfit]) -> bool:
-        """Whether a start among these would be refused only because protocols or agents are not known yet."""
+        """Whether a start or a question would get less only because protocols or agents are not known yet."""
         self._found.clear()
         return any(
             isinstance(request, Request) and request.is_start and self._lacks(request) for request in requests
-        )
+        ) or any(is_short(held.machine, held.instance, self._around.directory) for held in self._unsettled())
 
     def due(self) -> int | None:
         """When the next timer is due, whether it may fire yet or not."""
@@ -108,7 +114,9 @@ class Runner:
         return None if first is None else first[0]
 
     def has_something_due(self) -> bool:
-        """Whether there is work without any input: a timer that may fire, stubs to be forgotten, a position to note."""
+        """Whether there is work without any input: a timer, a question, stubs to be forgotten, a position to note."""
+        if self.holdings.unsettled:
+            return True
         due = self.due()
         timer = due is not None and due <= self.complete_until
         return timer or self._skipped or self.holdings.has_expired(self._stubs_kept_from())
@@ -143,16 +151,21 @@ class Runner:
     # -- the work -----------------------------------------------------------------------------------------------------
 
     def work(self, requests: Sequence[Request | Misfit], work: Work) -> Iterator[None]:
-        """Step what was taken, then the timers that may fire, into `work`; pauses now and then.
+        """Step what stands open, what was taken, then the timers that may fire, into `work`; pauses now and then.
 
         In the pauses heartbeats get through, and the acknowledgements of the batch before: a commit takes several round
         trips, and without pauses it took as long as the next batch. A runner that was dropped in a pause must go on no
         further.
         """
+        for held in self._unsettled():
+            self._settle(held, work)
         for number, request in enumerate(requests, 1):
             self._advance(request.record)
             if isinstance(request, Misfit):
-                self._bury(request.record, request.instance_id, request.reason, request.error_type, work)
+                letter = self._writer.dead_letter(
+                    request.record, request.instance_id, request.reason, request.error_type
+                )
+                self._add(letter, work)
             else:
                 self._answer(request, work)
             if number % STEPS_BETWEEN_PAUSES == 0:
@@ -177,14 +190,54 @@ class Runner:
         held = self._fire_before(instance_id, request.record.timestamp, work)
         now = max(self._around.clock.now(), request.record.timestamp)
         if held is not None:
-            taken = request.start(now, {}) if request.is_start else request.message(now)
-            self._done(step(held.machine, held.instance, taken), held.machine, instance_id, request, work)
+            self._take(held.machine, held.instance, request.input(now), request, work)
         elif request.is_start:
             self._start(request, now, work)
         else:
-            text = f"no instance {instance_id} is known: it was never started, or ended long ago"
-            refused = _refuse(request.message(now), instance_id, Rejection("unknown", text))
-            self._done(refused, None, instance_id, request, work)
+            self._done(_aimless(request.input(now), instance_id), None, instance_id, request, work)
+
+    def _unsettled(self) -> list[Held]:
+        """The instances that are to be stepped before any new input, so many as a batch takes."""
+        if not self.holdings.unsettled:
+            return []
+        found = [self.holdings.find(one) for one in list(self.holdings.unsettled)[:MAX_ANSWERS]]
+        return [held for held in found if held is not None]
+
+    def _settle(self, held: Held, work: Work) -> None:
+        """Answer the questions that stand open; those that the answers raise wait for the next batch."""
+        instance, machine = held
+        self._retry(machine, instance.id, work)
+        for question in open_requests(machine, instance):
+            now_held = self.holdings.find(instance.id)
+            if now_held is None or now_held.instance.status != "running":
+                return
+            directory = self._around.directory
+            given = answer(machine, now_held.instance, question, self._around.clock.now(), directory)
+            if self._take(machine, now_held.instance, given, None, work):
+                directory.give(given.agents)
+
+    def _take(
+        self, machine: Machine, instance: Instance | None, given: Input, request: Request | None, work: Work
+    ) -> bool:
+        """One step, and those of the deferred messages that it lets be tried again; whether the input was taken."""
+        done = step(machine, instance, given)
+        instance_id = given.instance_id if isinstance(given, Start) else instance.id if instance else ""
+        self._done(done, machine, instance_id, request, work)
+        if done.after is not None and done.after.retry is not None:
+            self._retry(machine, instance_id, work)
+        return done.verdict == "taken"
+
+    def _retry(self, machine: Machine, instance_id: str, work: Work) -> None:
+        """Let deferred messages have their turn, each as its own step, until none is due to be tried."""
+        while True:
+            held = self.holdings.find(instance_id)
+            if held is None or held.instance.status != "running":
+                return
+            given = next_retry(held.instance, self._around.clock.now())
+            if given is None or not self._done(
+                step(machine, held.instance, given), machine, instance_id, None, work
+            ):
+                return
 
     def _start(self, request: Request, now: int, work: Work) -> None:
         envelope = request.envelope
@@ -192,24 +245,22 @@ class Runner:
             envelope.protocol, envelope.version, envelope.definition_hash
         )
         if isinstance(machine, Unstartable):
-            found, answer = None, Rejection("unknown", machine.text)
+            found, refusal = None, Rejection("unknown", machine.text)
         elif self._around.is_overloaded():
             text = "this worker holds as many live instances as it may: start again later, or add workers"
-            found, answer = machine, Rejection("overloaded", text)
+            found, refusal = machine, Rejection("overloaded", text)
         else:
             # `lacks` asked already, unless it found that more had to be read first.
             binding = self._found.pop((request.record.offset, machine.hash), None) or bind(
                 machine, request, now, self._around.directory
             )
             if not isinstance(binding, Rejection):
-                started = step(machine, None, request.start(now, binding.agents))
-                if started.verdict == "taken":
+                if self._take(machine, None, request.start(now, binding.agents), request, work):
                     for agents in binding.agents.values():
                         self._around.directory.give(agents)
-                self._done(started, machine, envelope.instance_id, request, work)
                 return
-            found, answer = machine, binding
-        refused = _refuse(request.start(now, {}), envelope.instance_id, answer)
+            found, refusal = machine, binding
+        refused = refuse_untraced(None, request.start(now, {}), refusal)
         self._done(refused, found, envelope.instance_id, request, work)
 
     def _lacks(self, request: Request) -> bool:
@@ -255,7 +306,7 @@ class Runner:
 
     def _fire(self, held: Held, key: str, due: int, work: Work) -> None:
         taken = timer_input(held.instance, key, due, max(self._around.clock.now(), due))
-        self._done(step(held.machine, held.instance, taken), held.machine, held.instance.id, None, work)
+        self._take(held.machine, held.instance, taken, None, work)
 
     # -- what a step leaves -------------------------------------------------------------------------------------------
 
@@ -266,96 +317,33 @@ class Runner:
         instance_id: str,
         request: Request | None,
         work: Work,
-    ) -> None:
+    ) -> bool:
+        """Keep what a step leaves; False where it cannot be recorded at all."""
         record = None if request is None else request.record
         try:
-            done, written = self._sendable(done, machine, instance_id, request)
+            written = self._writer.write(done, machine, instance_id, request, self.holdings)
         except UNSENDABLE as error:
-            self._bury(record, instance_id, f"not even its failure can be recorded: {error}", "step", work)
-            return
-        for topic, outgoing in written:
-            work.records[topic, self.partition].append(outgoing)
+            reason = f"not even its failure can be recorded: {error}"
+            self._add(self._writer.dead_letter(record, instance_id, reason, "step"), work)
+            self.holdings.unsettled.pop(instance_id, None)  # or it would be tried again for ever
+            return False
+        done = written.step
+        for place, outgoing in written.records:
+            work.records[place].append(outgoing)
         work.steps += 1
-        if done.verdict == "failed":
-            self._bury(record, instance_id, done.error or "the step failed", "step", work)
         over = done.before is not None and done.before.status != "running"
         if done.after is not None and done.after is not done.before and not over:
             assert machine is not None
             self.holdings.put(done.after, machine)
             work.touched[instance_id] = None
+        return True
 
-    def _sendable(
-        self, done: Step, machine: Machine | None, instance_id: str, request: Request | None
-    ) -> tuple[Step, list[tuple[str, Outgoing]]]:
-        """The step with its records; where these cannot be sent, its failure, for it must not end the partition."""
-        try:
-            return done, self._records(done, machine, instance_id, request)
-        except UNSENDABLE as error:
-            if machine is None:
-                raise
-            reason = f"the step cannot be sent: {error}"
-        for incident in (True, False):
-            failed = fail_step(machine, done.before, done.input, reason, incident=incident)
-            with contextlib.suppress(TooLarge):
-                return failed, self._records(failed, machine, instance_id, request)
-        raise TooLarge(reason)
-
-    def _records(
-        self, done: Step, machine: Machine | None, instance_id: str, request: Request | None
-    ) -> list[tuple[str, Outgoing]]:
-        envelope = None if request is None else request.envelope
-        if machine is not None:
-            protocol, version, definition_hash = machine.name, machine.version, machine.hash
-            functions = orjson.dumps(machine.functions) if machine.functions else b"{}"
-        else:
-            assert envelope is not None
-            protocol, version, definition_hash = envelope.protocol, envelope.version, envelope.definition_hash
-            functions = b"{}"
-        traceparent = None if request is None else request.traceparent
-        source = Source(instance_id, protocol, version, definition_hash, traceparent)
-        stored = journal.record(
-            done,
-            instance_id=instance_id,
-            protocol=protocol,
-            version=version,
-            definition_hash=definition_hash,
-            partition=self.partition,
-            offset=journal.NO_OFFSET if request is None else request.record.offset,
-            functions=functions,
-        )
-        wants_reply = envelope is not None and (envelope.wants_reply or envelope.kind == "start")
-        told = publishing.outgoing(
-            self._names,
-            source,
-            done.outputs,
-            done.after,
-            wants_reply=wants_reply,
-            cause=done.input.id,
-            now=done.input.now,
-        )
-        event = publishing.event(stored)
-        records = [*told, (self._names.events, event)]
-        if machine is not None and done.after is not None and done.after is not done.before:
-            self.holdings.check_size(done.after, machine, len(event.value or b""))
-        return records
-
-    def _bury(
-        self, record: Incoming | None, instance_id: str, reason: str, error_type: str, work: Work
-    ) -> None:
-        letter = publishing.dead_letter(
-            self._names.inbox,
-            record,
-            instance_id=instance_id,
-            partition=self.partition,
-            reason=reason,
-            error_type=error_type,
-            at=self._around.clock.now(),
-            by=self._around.worker_id,
-        )
-        work.records[self._names.deadletter, self.partition].append(letter)
+    def _add(self, addressed: tuple[tuple[str, int], Outgoing], work: Work) -> None:
+        place, outgoing = addressed
+        work.records[place].append(outgoing)
 
     def _write_state(self, forgotten: Sequence[str], work: Work) -> None:
-        state = work.records[self._names.state, self.partition]
+        state = work.records[self._state_topic, self.partition]
         state.extend(
             Outgoing(instance_id.encode(), self.holdings.stored(instance_id)) for instance_id in work.touched
         )
@@ -366,9 +354,15 @@ class Runner:
         )
 
 
-def _refuse(taken: Input, instance_id: str, rejection: Rejection) -> Step:
+def _aimless(given: Input, instance_id: str) -> Step:
     """The step of an input that never reaches the engine, since there is no instance for it."""
-    assert isinstance(taken, Start | Message)
-    to = taken.starter if isinstance(taken, Start) else taken.sender
-    reply = Reply(reply_id(instance_id, taken.id, "rejected"), to, "rejected", taken.id, rejection)
-    return Step(taken, "rejected", None, None, outputs=(reply,), rejection=rejection)
+    text = f"no instance {instance_id} is known: it was never started, or ended long ago"
+    if isinstance(given, ChildFinished | ChildEvent):
+        return Step(given, "ignored", None, None, notes=(text,))
+    rejection = Rejection("unknown", text)
+    if isinstance(given, Message):
+        reply = Reply(
+            reply_id(instance_id, given.id, "rejected"), given.sender, "rejected", given.id, rejection
+        )
+        return Step(given, "rejected", None, None, outputs=(reply,), rejection=rejection)
+    return Step(given, "rejected", None, None, rejection=rejection)

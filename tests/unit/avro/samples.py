@@ -78,6 +78,8 @@ SAMPLES: tuple[Record, ...] = (
         roles=("Client", "Solver"),
         schemas=b'{"Bid":{"type":"object"}}',
         longest_deadline=3_600_000,
+        children=b'{"Review": "1.2"}',
+        functions=b'{"score": "2.0"}',
     ),
     records.Agent(
         agent_id="solver-1",

@@ -90,9 +90,9 @@ def test_no_field_of_a_released_version_is_gone_and_every_new_one_has_a_default(
 @pytest.mark.parametrize("folder", sorted(GOLDEN.glob("version_*")), ids=lambda folder: folder.name)
 def test_bytes_that_a_released_version_wrote_are_still_read(folder: Path) -> None:
     stored = json.loads((folder / "records.json").read_text())
-    assert {name: decode(bytes.fromhex(data), TYPES[name]) for name, data in stored.items()} == {
-        type(sample).__name__: sample for sample in SAMPLES
-    }
+    assert stored.keys() == {file.stem for file in folder.glob("*.avsc")}
+    for name, data in stored.items():
+        assert decode(bytes.fromhex(data), TYPES[name]) == as_written_by(folder, name)
 
 
 @pytest.mark.parametrize("record_type", RECORD_TYPES, ids=lambda record_type: record_type.__name__)
@@ -120,6 +120,17 @@ def test_every_packaged_schema_has_a_released_copy_of_each_version() -> None:
 def test_no_two_schemas_share_a_fingerprint() -> None:
     fingerprints = [schema.fingerprint for versions in PACKAGED.values() for schema in versions]
     assert len(set(fingerprints)) == len(fingerprints)
+
+
+def as_written_by(folder: Path, name: str) -> Record:
+    """The sample as a version knew it: fields that came later have their defaults."""
+    known = {field["name"] for field in json.loads((folder / f"{name}.avsc").read_text())["fields"]}
+    sample = next(one for one in SAMPLES if type(one).__name__ == name)
+    return TYPES[name](**{key: value for key, value in sample_fields(sample).items() if key in known})
+
+
+def sample_fields(sample: Record) -> dict[str, Any]:
+    return {field.name: getattr(sample, field.name) for field in dataclasses.fields(sample)}
 
 
 def tuple_of(value: Any) -> Any:

@@ -12,7 +12,7 @@ from strabo_runtime.expressions import Variables
 from strabo_runtime.worker.catalogue import Catalogue
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.holdings import Holdings
-from strabo_runtime.worker.publishing import TooLarge
+from strabo_runtime.worker.publishing import Unsendable
 from tests.unit.worker.kit import MACHINE, PROTOCOL, Bench, definition, envelope, start
 
 
@@ -74,7 +74,7 @@ def test_a_state_that_its_topic_would_not_take_is_too_large() -> None:
     assert held is not None
     swollen = replace(held.instance, variables=Variables.of({"text": "x" * (4 * 1024 * 1024)}))
 
-    with pytest.raises(TooLarge, match="can be stored"):
+    with pytest.raises(Unsendable, match="can be stored"):
         bench.runner.holdings.check_size(swollen, MACHINE, grown=4 * 1024 * 1024)
 
 

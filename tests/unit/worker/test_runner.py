@@ -13,7 +13,7 @@ from strabo_avro.codec import decode, encode
 from strabo_avro.errors import Undecodable
 from strabo_avro.records import POSITION_KEY, DeadLetter, Envelope, StepRecord
 from strabo_runtime.expressions import Variables
-from strabo_runtime.worker.publishing import BATCH_OVERHEAD, TooLarge
+from strabo_runtime.worker.publishing import BATCH_OVERHEAD, Unsendable
 from strabo_runtime.worker.runner import STEPS_BETWEEN_PAUSES, Work
 from strabo_topics.clients import MAX_RECORD_BYTES
 from tests.unit.worker.kit import (
@@ -542,7 +542,7 @@ def test_a_timer_whose_failure_has_no_room_in_the_state_either_comes_up_once() -
         full = replace(held.instance, variables=Variables.of(variables))
         try:
             bench.runner.holdings.check_size(full, MACHINE, grown=MAX_RECORD_BYTES)
-        except TooLarge:
+        except Unsendable:
             break
         bench.runner.holdings.put(full, MACHINE)
     bench.clock.at += BELL + 2
