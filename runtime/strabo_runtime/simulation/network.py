@@ -41,6 +41,7 @@ class _Transit:
     number: int
     parcel: Parcel = field(compare=False)
     first: bool = field(compare=False, default=True)
+    waited: bool = field(compare=False, default=False)
 
 
 class Network:
@@ -175,7 +176,7 @@ class Network:
         if self._is_held_up(agent):
             return True
         key = f"{agent} {transit.parcel.id} {transit.number}"
-        if self._dice is None or not self._strikes("silent", key, transit.parcel):
+        if self._dice is None or transit.waited or not self._strikes("silent", key, transit.parcel):
             return False
         self.silence(agent, milliseconds(self._dice.faults.silence))
         return True
@@ -188,16 +189,8 @@ class Network:
         """Let an agent take what waits for it, in the order in which it came, before anything newer."""
         self._silent_until.pop(agent, None)
         for transit in self._held.pop(agent, []):
-            heapq.heappush(
-                self._transits,
-                _Transit(
-                    min(transit.due, self._clock.now),
-                    transit.place,
-                    transit.number,
-                    transit.parcel,
-                    transit.first,
-                ),
-            )
+            transit.waited = True
+            heapq.heappush(self._transits, transit)
 
     def _is_held_up(self, agent: str | None) -> bool:
         if agent is None or agent not in self._silent_until:

@@ -56,12 +56,16 @@ class Player:
         """Handle a record; where the agent dies of it, it begins anew and is given the record again."""
         for life in range(_MOST_CRASHES + 1):
             key = f"{self.agent_id} {record.offset} {life}"
-            dies = self._dice is not None and life < _MOST_CRASHES and self._dice.strikes("crashing", key)
-            point = self._dice.pick("crash point", key, _POINTS) if self._dice is not None and dies else None
+            dice = None if life == _MOST_CRASHES else self._dice
+            point = None
+            if dice is not None and dice.threatens("crashing", key):
+                point = dice.pick("crash point", key, _POINTS)
             _dies_at.set(point)
             try:
                 await self.inner.receive(record)
             except _Died:
+                if dice is not None:
+                    dice.injected["crashing"] += 1
                 self._tell(f"fault: crashing: {self.agent_id} dies ({point}) and begins anew")
                 _dies_at.set(None)
                 await self.inner.restart()

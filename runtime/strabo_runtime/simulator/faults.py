@@ -67,11 +67,14 @@ class Dice:
 
     def strikes(self, fault: Fault, key: str) -> bool:
         """Whether this fault befalls what the key names."""
+        struck = self.threatens(fault, key)
+        self.injected[fault] += struck
+        return struck
+
+    def threatens(self, fault: Fault, key: str) -> bool:
+        """Whether this fault would befall what the key names, without counting it: it may yet come to nothing."""
         chance: float = getattr(self.faults, fault)
-        if chance <= 0 or self.roll(fault, key) >= chance:
-            return False
-        self.injected[fault] += 1
-        return True
+        return chance > 0 and self.roll(fault, key) < chance
 
     def roll(self, purpose: str, key: str) -> float:
         """A number from 0 up to 1, always the same for the same purpose and key."""
