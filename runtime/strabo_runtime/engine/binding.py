@@ -27,16 +27,16 @@ _REQUEST_OVERHEAD = 64
 def bind(execution: Execution, role: str, agents: Agents) -> None:
     """Bind these agents at once; one that is bound already stays as it is. Raises StepError past the role's `max`."""
     if not all(agents):
-        raise StepError(f"in state {execution.state}, bind {role}: an agent's id is empty")
+        raise StepError("an agent's id is empty")
     present = execution.roles[role]
     joining = tuple(agent for agent in dict.fromkeys(agents) if agent not in present)
-    _check_room(execution, role, len(joining), "bind")
+    _check_room(execution, role, len(joining))
     join(execution, role, joining)
 
 
 def ask(execution: Execution, role: str, count: int, silent: Agents = ()) -> None:
     """Ask the directory, after the step, for so many agents. Raises StepError where the role has no room for them."""
-    _check_room(execution, role, count, "bind")
+    _check_room(execution, role, count)
     _request(execution, role, count, silent)
 
 
@@ -124,15 +124,15 @@ def _remember_dropped(execution: Execution, role: str, agents: Agents) -> None:
         execution.size_bound += stored_size([role, *new])
 
 
-def _check_room(execution: Execution, role: str, joining: int, action: str) -> None:
+def _check_room(execution: Execution, role: str, joining: int) -> None:
     maximum = execution.machine.roles[role].maximum
     expected = expected_agents(execution, role)
     if maximum is not None and expected + joining > maximum:
         asked = expected - len(execution.roles[role])
         more = f" and {asked} asked for" if asked else ""
         raise StepError(
-            f"in state {execution.state}, {action} {role}: the role takes at most {maximum} agents; {joining} would"
-            f" join {len(execution.roles[role])} bound{more}"
+            f"the role {role} takes at most {maximum} agents; {joining} would join"
+            f" {len(execution.roles[role])} bound{more}"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from strabo_runtime.engine.lookup import Lookup, build_lookup
-from strabo_runtime.expressions import Environment, Expression, Function, PayloadValidator, Template
+from strabo_runtime.expressions import Environment, Expression, Function, PayloadValidator, Template, Validator
 from strabo_runtime.expressions.types import NamedTypes, Type
 
 PlayedBy = Literal["agent", "engine", "human"]
@@ -35,6 +35,8 @@ class Role:
     """A participant.
 
     `maximum` None is unbounded; `count` None seeks every healthy agent (or `minimum`, when there is a maximum).
+    Where `minimum_is_count` or `maximum_is_count`, that bound is what the expression `count` gives for the instance, as
+    far as the other bound allows: inputs and the starting message, which it reads, never change.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Role:
     capabilities: tuple[str, ...] = ()
     open: bool = False
     description: str = ""
+    minimum_is_count: bool = False
+    maximum_is_count: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class MessageType:
     senders: tuple[str, ...]
     to: tuple[Addressee, ...]
     payload: Type
-    validator: PayloadValidator
+    validator: Validator
     unexpected: Unexpected | None = None
     sensitive: tuple[str, ...] = ()
     description: str = ""

@@ -136,10 +136,8 @@ class _Receipt:
     def defer(self) -> Step:
         """Hold the message until the state has changed, or go on holding it. Raises StepError."""
         instance, message = self.instance, self.message
-        if self.given is message:
-            after = with_deferred(self.machine, instance, message)
-        else:
-            after = still_deferred(instance)
+        new = self.given is message
+        after = with_deferred(self.machine, instance, message) if new else still_deferred(instance)
         return Step(
             self.given,
             "deferred",
