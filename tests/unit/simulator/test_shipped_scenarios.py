@@ -8,15 +8,22 @@ import pytest
 
 from strabo_runtime.simulator import render_report, run_file
 
-PROTOCOLS = Path(__file__).parents[3] / "runtime" / "strabo_runtime" / "protocols"
+ROOT = Path(__file__).parents[3]
+PROTOCOLS = ROOT / "runtime" / "strabo_runtime" / "protocols"
+NAMES = sorted(path.name.removesuffix(".test.yaml") for path in PROTOCOLS.glob("*.test.yaml"))
 
 
-@pytest.mark.parametrize("name", ["task_auction", "code_review"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_scenario_passes_and_everything_is_reached(name: str) -> None:
     report = run_file(PROTOCOLS / f"{name}.test.yaml")
     assert report.passed, render_report(report)
     assert report.coverage is not None
     assert report.coverage.complete, render_report(report)
+
+
+def test_every_protocol_has_scenarios() -> None:
+    protocols = {path.stem for path in PROTOCOLS.glob("*.yaml") if not path.name.endswith(".test.yaml")}
+    assert protocols == set(NAMES)
 
 
 def test_the_scenarios_cover_what_can_go_wrong() -> None:
@@ -26,3 +33,8 @@ def test_the_scenarios_cover_what_can_go_wrong() -> None:
         for result in run_file(PROTOCOLS / f"{protocol}.test.yaml").results
     ]
     assert len(names) == len(set(names)) >= 36
+
+
+def test_the_manual_names_every_protocol() -> None:
+    page = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"`{name}`" not in page] == []
