@@ -56,13 +56,12 @@ initiator = Agent()
 
 @initiator.role(PROTOCOL, "Initiator").on
 async def decide(closed: RoundClosed, conversation: Conversation) -> list[Message]:
-    """Keep the cheaper half and call again with a ceiling; in the last round, or with one bid left, accept."""
+    """Keep the cheaper half and call again with a ceiling; in the last round, or with one left, accept."""
     ranked = sorted(closed.bids, key=lambda bid: bid.price)
-    final = closed.last or len(ranked) == 1
-    kept = ranked[: 1 if final else (len(ranked) + 1) // 2]
+    kept = ranked[: 1 if closed.last else (len(ranked) + 1) // 2]
     rejected = tuple(bid.participant for bid in ranked[len(kept) :])
     answers = [Message("RejectProposal", {"reason": "others are cheaper"}, to=rejected)] if rejected else []
-    if final:
+    if len(kept) == 1:
         return [*answers, Message("AcceptProposal", {"task": closed.task}, to=(kept[0].participant,))]
     revised = {**closed.task, "ceiling": PRESSURE * kept[0].price}
     reply_by = conversation.message.sent_at + TIME_TO_REPLY
