@@ -7,15 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from strabo_runtime.engine import (
+    AgentsFound,
+    BindRequest,
+    Cancel,
+    ChildEvent,
+    ChildFinished,
     Delivery,
+    Input,
     Instance,
     Machine,
     Message,
+    Parent,
     Rejection,
+    Reply,
     Start,
     Step,
-    TimerDue,
     next_due,
+    next_retry,
     step,
     timer_input,
 )
@@ -105,6 +113,7 @@ class Driver:
         named: Mapping[str, tuple[str, ...]] | None = None,
         bound: Mapping[str, tuple[str, ...]] | None = None,
         or_send: bool = False,
+        inputs: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Step:
         message = None
@@ -121,6 +130,7 @@ class Driver:
             {} if named is None else named,
             {"Worker": self.workers} if bound is None else bound,
             or_send,
+            {} if inputs is None else inputs,
         )
         return self.take(start)
 
@@ -143,7 +153,46 @@ class Driver:
         self.now = until
         return made
 
-    def take(self, given: Message | Start | TimerDue) -> Step:
+    def start_as_child(self, depth: int = 1, *, detached: bool = False, **named: tuple[str, ...]) -> Step:
+        """Start without a message, as the child `kid` of the instance `p1`."""
+        parent = Parent("p1", "kid", depth, detached)
+        bound = {"Worker": self.workers}
+        return self.take(Start("i1:start", "i1", "p1", self.now, self.now, None, named, bound, parent=parent))
+
+    def child(self, place: int = 0) -> str:
+        """The id of the child at this place, in start order."""
+        return self.it.children[place].id
+
+    def finish(self, place: int = 0, result: Any = None, *, error: str | None = None) -> Step:
+        """Let the child at this place end: with a result, or with an error."""
+        child = self.child(place)
+        outcome: Any = "success" if error is None else "failure"
+        return self.take(ChildFinished(f"{child}:outcome", child, outcome, result, error, self.now, self.now))
+
+    def tell(self, event: str, payload: Any = None, place: int = 0) -> Step:
+        """Let the child at this place emit an event to its parent."""
+        self._sent += 1
+        child = self.child(place)
+        return self.take(ChildEvent(f"e{self._sent}", child, event, payload, self.now, self.now))
+
+    def cancel(self, reason: str = "no longer needed", by: str = "ops") -> Step:
+        """Let somebody cancel the instance."""
+        self._sent += 1
+        return self.take(Cancel(f"c{self._sent}", by, reason, self.now, self.now))
+
+    def answer(self, *agents: str, place: int = 0) -> Step:
+        """Let the directory answer the open bind request at this place, the oldest first."""
+        request = self.it.requests[place].id
+        return self.take(AgentsFound(f"{request}:found", request, agents, self.now, self.now))
+
+    def retry(self) -> list[Step]:
+        """Let deferred messages have their turn, as a host does after each step."""
+        made = []
+        while self.instance is not None and (due := next_retry(self.instance, self.now)) is not None:
+            made.append(self.take(due))
+        return made
+
+    def take(self, given: Input) -> Step:
         made = step(self.machine, self.instance, given)
         self.steps.append(made)
         self.instance = made.after
@@ -153,6 +202,16 @@ class Driver:
 def deliveries(made: Step) -> list[tuple[str, tuple[str, ...]]]:
     """What a step delivered: type and recipients."""
     return [(output.type, output.to) for output in made.outputs if isinstance(output, Delivery)]
+
+
+def asked(made: Step) -> list[BindRequest]:
+    """What a step asks of the agent directory."""
+    return [output for output in made.outputs if isinstance(output, BindRequest)]
+
+
+def replies(made: Step) -> list[tuple[str, str]]:
+    """Whom a step answers, and how."""
+    return [(output.to, output.kind) for output in made.outputs if isinstance(output, Reply)]
 
 
 def refusal(made: Step) -> Rejection:
