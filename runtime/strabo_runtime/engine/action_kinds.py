@@ -109,13 +109,7 @@ def _evaluate_call(execution: Execution, action: CallFunction) -> tuple[Any, ...
     """The function is pure, so that calling it belongs to evaluating."""
     function = action.function
     given = {name: template.render(execution.scope) for name, template in action.arguments}
-    arguments = [given.get(parameter.name) for parameter in function.parameters]
-    try:
-        value = function.call(*arguments)
-    except Exception as error:
-        text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise StepError(f"the function gave no result: {text}") from error
-    return action.into, value
+    return action.into, function.apply([given.get(parameter.name) for parameter in function.parameters])
 
 
 def _keep_result(execution: Execution, into: str | None, value: Json) -> None:

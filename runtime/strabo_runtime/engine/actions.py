@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from strabo_runtime.engine.action_kinds import COMPENSATE, KINDS, describe
 from strabo_runtime.engine.compensation import run_kept
 from strabo_runtime.engine.errors import StepError
@@ -11,6 +9,10 @@ from strabo_runtime.engine.execution import Execution
 from strabo_runtime.engine.machine import Action, ForEach
 from strabo_runtime.engine.repetition import items_of
 from strabo_runtime.expressions import EvaluationError
+
+_HALVES = {
+    action: (kind.evaluate, kind.carry_out) for action, kind in KINDS.items() if kind.name != COMPENSATE
+}
 
 
 def perform(execution: Execution, actions: tuple[Action, ...]) -> None:
@@ -26,13 +28,14 @@ def perform(execution: Execution, actions: tuple[Action, ...]) -> None:
 
 def perform_one(execution: Execution, action: Action) -> None:
     """Do one action. Raises StepError, EvaluationError."""
-    kind = KINDS.get(type(action))
-    if kind is None:
-        _for_each(execution, cast("ForEach", action))
-    elif kind.name == COMPENSATE:
-        run_kept(execution)
+    halves = _HALVES.get(type(action))
+    if halves is not None:
+        evaluate, carry_out = halves
+        carry_out(execution, *evaluate(execution, action))
+    elif isinstance(action, ForEach):
+        _for_each(execution, action)
     else:
-        kind.carry_out(execution, *kind.evaluate(execution, action))
+        run_kept(execution)
 
 
 def _for_each(execution: Execution, action: ForEach) -> None:

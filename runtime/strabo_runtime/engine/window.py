@@ -73,6 +73,8 @@ class _Log:
         self.tail += packed
         self.end += 1
         if len(self.tail) == _BLOCK_BYTES:
+            if not self.blocks:
+                self.opened = (0, bytes(self.tail))
             self.blocks.append(_text(self.tail))
             self.tail = bytearray()
 
