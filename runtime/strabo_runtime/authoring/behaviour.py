@@ -9,6 +9,7 @@ from strabo_runtime.authoring.forms import (
     EXPRESSION,
     IDENTIFIER_TEXT,
     LABEL_TEXT,
+    NOTHING,
     TEMPLATE,
     TEXT,
     TIMESTAMP,
@@ -25,6 +26,8 @@ from strabo_runtime.authoring.forms import (
     reference,
     words,
 )
+from strabo_runtime.expressions.type_text import UNREADABLE_FIELDS
+from strabo_runtime.language.shape import PROTOCOL_NAME, VERSION
 
 ACTIONS = listed(reference("action"))
 EVENT = Key(TEXT, "The event that is raised, in the same step.")
@@ -173,7 +176,11 @@ _RECIPIENT = matching(
     rf"\s*(?:{_EVALUATED})\s*|\s*[^\s\[\]$]+(?:\[(?:all|any)\])?\s*|\s*[^\s\[\]$]+\[all\]\s+except\s+(?:{_EVALUATED})\s*"
 )
 _BROADCAST_RECIPIENT = matching(rf"\s*[^\s\[\]$]+(?:\[all\])?(?:\s+except\s+(?:{_EVALUATED}))?\s*")
-_AGENTS = Key(TEXT, "Which agents: `${ an id or a list of ids }`.", examples=("${ message.from }",))
+_AGENTS = Key(
+    {"anyOf": [TEXT, {"type": "array", "minItems": 1}]},
+    "Which agents: an id, a list of ids, or `${ either }`.",
+    examples=("${ message.from }",),
+)
 _COUNT = Key(
     {"anyOf": [integer(1), TEXT]}, "How many agents the directory is asked for: a number or an expression."
 )
@@ -224,18 +231,32 @@ ACTION_KEYS: dict[str, dict[str, Key]] = {
     },
     "cancel_timer": {"name": Key(TEXT, "The timer's name.", required=True)},
     "start_protocol": {
-        "protocol": Key(TEXT, "The child's protocol.", required=True),
-        "version": Key(TEXT, "Its version; without it the one published when the parent is published."),
-        "as": Key(IDENTIFIER_TEXT, "The name of such children here; by default the protocol's."),
-        "inputs": Key({"type": "object"}, "The child's inputs; text may hold `${ cel }`.", empty=True),
-        "roles": Key(
-            named(IDENTIFIER_TEXT, NAMES),
-            "The child's roles: a role of this protocol, or `${ an id or a list of ids }`.",
+        "protocol": Key(matching(PROTOCOL_NAME.pattern), "The child's protocol.", required=True),
+        "version": Key(
+            matching(VERSION.pattern),
+            "Its version; without it the one published when the parent is published.",
+        ),
+        "as": Key(
+            {"allOf": [IDENTIFIER_TEXT, {"not": {"enum": list(UNREADABLE_FIELDS)}}]},
+            "The name of such children here; by default the protocol's.",
+        ),
+        "inputs": Key(
+            {"anyOf": [{"type": "object"}, EXPRESSION]},
+            "The child's inputs; text may hold `${ cel }`.",
             empty=True,
+        ),
+        "roles": Key(
+            named(IDENTIFIER_TEXT, {"anyOf": [TEXT, {"type": "array", "minItems": 1}]}),
+            "The child's roles: a role of this protocol, ids, or `${ an id or a list of ids }`.",
+            empty=True,
+            examples=({"Author": "Client", "Reviewer": "${ reviewers }"},),
         ),
         "detach": Key(BOOLEAN, "Whether the child lives on when the parent ends."),
     },
-    "cancel_protocol": {"as": Key(TEXT, "The name of the children that are cancelled.", required=True)},
+    "cancel_protocol": {
+        "as": Key(TEXT, "The name of the children that are cancelled."),
+        "protocol": Key(TEXT, "Their protocol, where they have no name of their own."),
+    },
     "bind": {"role": _ROLE, "agents": _AGENTS, "count": _COUNT},
     "unbind": {"role": _ROLE, "agents": _AGENTS},
     "replace": {"role": _ROLE, "agents": _AGENTS, "count": _COUNT},
@@ -262,9 +283,10 @@ _MEANINGS = {
 }
 _RULES: dict[str, tuple[Schema, ...]] = {
     "start_timer": (exactly_one("duration", "at"),),
+    "cancel_protocol": (exactly_one("as", "protocol"),),
     "bind": (exactly_one("agents", "count"),),
 }
-_SHORT_FORMS: dict[str, Schema] = {"fail": TEXT, "log": TEXT}
+_SHORT_FORMS: dict[str, Schema] = {"fail": TEXT, "log": TEXT, "compensate": NOTHING}
 
 
 def _action(name: str) -> Schema:
@@ -274,8 +296,8 @@ def _action(name: str) -> Schema:
     return body if short is None else {"anyOf": [short, body], "description": _MEANINGS[name]}
 
 
-CALL: Schema = {
-    "type": "object",
+_CALL: Schema = {
+    "type": ["object", "null"],
     "description": "A registered function, with a value for each of its parameters.",
     "properties": {
         "into": Key(TEXT, "The variable that keeps the result.").json_schema(),
@@ -284,13 +306,18 @@ CALL: Schema = {
     "additionalProperties": TEMPLATE,
 }
 ACTION: Schema = {
-    "type": "object",
-    "description": "One action: its name, and its fields below it.",
-    "properties": {name: _action(name) for name in ACTION_KEYS},
-    "propertyNames": IDENTIFIER_TEXT,
-    "additionalProperties": CALL,
-    "minProperties": 1,
-    "maxProperties": 1,
+    "anyOf": [
+        {
+            "type": "object",
+            "description": "One action: its name, and its fields below it.",
+            "properties": {name: _action(name) for name in ACTION_KEYS},
+            "propertyNames": IDENTIFIER_TEXT,
+            "additionalProperties": _CALL,
+            "minProperties": 1,
+            "maxProperties": 1,
+        },
+        {"const": "compensate", "description": _MEANINGS["compensate"]},
+    ]
 }
 
 # -- constraints ------------------------------------------------------------------------------------------------------

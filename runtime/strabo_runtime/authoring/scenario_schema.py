@@ -11,18 +11,25 @@ from strabo_runtime.authoring.forms import (
     TEXT,
     Key,
     Schema,
+    exactly_one,
     integer,
     listed,
     mapping,
     matching,
     named,
     reference,
+    where,
     words,
 )
 from strabo_runtime.engine.rejection import RefusedBy
 
 AGENTS: Schema = {"anyOf": [TEXT, listed(TEXT)]}
-ROLES = Key(named(TEXT, AGENTS), "Which agents play a role.", empty=True, examples=({"Client": ["c1"]},))
+ROLES = Key(
+    named(TEXT, {"anyOf": [TEXT, listed(TEXT, at_least=1)]}),
+    "Which agents play a role.",
+    empty=True,
+    examples=({"Client": ["c1"]},),
+)
 
 SEND_KEYS = {
     "from": Key(TEXT, "The agent that sends.", required=True),
@@ -39,10 +46,20 @@ START_KEYS = {
     "roles": ROLES,
 }
 CHILD_KEYS = {
-    "child": Key(TEXT, "Ends the oldest running child of this name.", required=True),
-    "outcome": Key(words("success", "failure"), "How it ends."),
-    "result": Key(TEMPLATE, "Its result."),
+    "child": Key(TEXT, "A child of this name: the oldest one that runs.", required=True),
+    "outcome": Key(words("success", "failure"), "It ends so."),
+    "result": Key(TEMPLATE, "Its result, with `outcome: success`.", empty=True),
+    "error": Key(TEXT, "Its error, with `outcome: failure`."),
+    "event": Key(TEXT, "It raises this event of its parent, and goes on."),
+    "payload": Key(TEMPLATE, "The payload of `event`.", empty=True),
 }
+_CHILD_RULES: tuple[Schema, ...] = (
+    exactly_one("outcome", "event"),
+    {"if": {"required": ["event"]}, "then": {"properties": {"result": False, "error": False}}},
+    {"if": {"required": ["outcome"]}, "then": {"properties": {"payload": False}}},
+    where("outcome", "failure", forbidden=("result",)),
+    where("outcome", "success", forbidden=("error",)),
+)
 BIND_KEYS = {
     "role": Key(TEXT, "The role that agents are sought for.", required=True),
     "agents": Key(AGENTS, "Whom the directory finds.", required=True),
@@ -103,7 +120,7 @@ STEP: Schema = {
             "So much time passes; timers fire up to and including its end.",
             "PT5M",
         ),
-        mapping("The oldest running child of a name ends.", CHILD_KEYS),
+        mapping("A child ends, or raises an event of its parent.", CHILD_KEYS, *_CHILD_RULES),
         _step(
             "bind", mapping("An answer of the agent directory.", BIND_KEYS), "The agent directory answers."
         ),
