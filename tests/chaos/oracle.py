@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 from aiokafka import ConsumerRecord
@@ -19,11 +21,21 @@ from strabo_avro.records import (
     StepRecord,
 )
 from strabo_runtime import journal
-from strabo_runtime.engine import Instance, Machine, apply_changes, encode_instance, next_due, step
-from strabo_runtime.engine.inputs import Input, TimerDue
-from strabo_runtime.language import load
+from strabo_runtime.engine import (
+    Instance,
+    Machine,
+    apply_changes,
+    encode_instance,
+    next_due,
+    next_retry,
+    step,
+)
+from strabo_runtime.engine.inputs import AgentsFound, ChildFinished, Input, Retry, TimerDue
+from strabo_runtime.published import compile_published
 from strabo_topics.settings import KafkaSettings
 from tests.chaos.records import read_all
+
+BETWEEN_INSTANCES = ("child_start", "child_cancel", "parent_event")
 
 
 @dataclass
@@ -34,6 +46,9 @@ class Report:
     inputs: int = 0
     steps: int = 0
     timers: int = 0
+    answers: int = 0
+    retries: int = 0
+    told_to_instances: int = 0
     refused: int = 0
     dead_letters: int = 0
     instances: dict[str, Instance] = field(default_factory=dict)
@@ -51,6 +66,9 @@ async def examine(settings: KafkaSettings) -> Report:
     report.dead_letters = len(await read_all(settings, names.deadletter))
     _check_each_input_has_one_step(inbox, events, report)
     told = _replay(inbox, events, machines, report)
+    _check_instances_were_told(inbox, told, report)
+    _check_answers(told, report)
+    _check_children(report)
     await _check_state(settings, inbox, machines, report)
     await _check_deliveries(settings, told, machines, report)
     return report
@@ -60,8 +78,8 @@ async def _machines(settings: KafkaSettings) -> dict[str, Machine]:
     found = {}
     for record in await read_all(settings, settings.names.definitions):
         definition = decode(record.value, Definition)
-        machine = load(definition.text, filename=definition.name).machine
-        assert machine is not None
+        machine = compile_published(definition)
+        assert isinstance(machine, Machine), machine
         found[definition.hash] = machine
     return found
 
@@ -103,20 +121,22 @@ def _replay(
         where = f"step {stored.revision} of {stored.instance_id} ({stored.verdict})"
         machine = machines.get(stored.definition_hash)
         before = instances.get(stored.instance_id)
-        if before is None and stored.rejection is not None:
-            # Refused before there was anything to take it: nothing comes of it but the answer.
-            report.refused += 1
+        if before is None and (stored.rejection is not None or stored.verdict == "ignored"):
+            # There was nothing to take it: nothing comes of it but the answer.
+            report.refused += stored.rejection is not None
+            told.update(_told(orjson.loads(stored.outputs), told))
             continue
         if machine is None:
             report.problems.append(f"{where} has no definition")
             continue
         recorded = journal.read(stored, machine)
-        if isinstance(recorded.input, TimerDue):
-            report.timers += 1
-        elif before is not None and before.status == "running":
+        _count(recorded.input, report)
+        if before is not None and before.status == "running":
             due = next_due(before)
-            if due is not None and due[1] < received[stored.partition, stored.offset]:
+            if stored.offset >= 0 and due is not None and due[1] < received[stored.partition, stored.offset]:
                 report.problems.append(f"{where} overtook the timer {due[0]}, which was due before it")
+            if not isinstance(recorded.input, Retry) and next_retry(before, recorded.now) is not None:
+                report.problems.append(f"{where} overtook a deferred message")
         again = step(machine, before, recorded.input)
         report.problems += [f"{where} replays otherwise: {one}" for one in journal.differences(again, stored)]
         report.refused += again.verdict == "rejected"
@@ -128,9 +148,76 @@ def _replay(
                 report.problems.append(f"{where}: its recorded changes do not give the state after it")
             if not over:
                 instances[stored.instance_id] = again.after
-        for output in recorded.outputs:
-            told.setdefault(output["output"]["id"], orjson.dumps(output))
+        told.update(_told(recorded.outputs, told))
     return told
+
+
+def _told(outputs: Iterable[dict[str, Any]], told: dict[str, bytes]) -> dict[str, bytes]:
+    """What was not told before, by its id."""
+    found = {output["output"]["id"]: orjson.dumps(output) for output in outputs}
+    return {one: output for one, output in found.items() if one not in told}
+
+
+def _count(taken: Input, report: Report) -> None:
+    report.timers += isinstance(taken, TimerDue)
+    report.retries += isinstance(taken, Retry)
+    report.answers += isinstance(taken, AgentsFound)
+
+
+def _check_instances_were_told(inbox: list[ConsumerRecord], told: dict[str, bytes], report: Report) -> None:
+    """What an instance says to its child or parent stands in the inbox once, and nothing else of that kind does."""
+    wanted = {one: orjson.loads(output) for one, output in told.items()}
+    between = {
+        one: output["output"]
+        for one, output in wanted.items()
+        if output["kind"] in BETWEEN_INSTANCES
+        or (output["kind"] == "outcome" and output["output"]["to_parent"])
+    }
+    found: Counter[str] = Counter()
+    for record in inbox:
+        envelope = decode(record.value, Envelope)
+        by_instance = envelope.sender in report.instances
+        if not by_instance:
+            continue
+        found[envelope.id] += 1
+        if envelope.id in between and envelope.instance_id != between[envelope.id]["to"]:
+            report.problems.append(f"{envelope.id} went to {envelope.instance_id}")
+    report.told_to_instances = len(found)
+    report.problems += [
+        f"{one} was never written to the inbox" for one in sorted(between.keys() - found.keys())[:5]
+    ]
+    report.problems += [
+        f"{one} in the inbox belongs to no step" for one in sorted(found.keys() - between.keys())[:5]
+    ]
+    report.problems += [f"{one} was written {count} times" for one, count in found.items() if count > 1]
+
+
+def _check_answers(told: dict[str, bytes], report: Report) -> None:
+    """Each question to the directory was answered once, unless the instance ended before."""
+    questions = {
+        one: one.rsplit(":", 3)[0]
+        for one, output in told.items()
+        if orjson.loads(output)["kind"] == "bind_request"
+    }
+    answered = Counter(taken.request for _, taken in report.taken if isinstance(taken, AgentsFound))
+    for question, instance_id in questions.items():
+        count = answered[question]
+        if count > 1 or (count == 0 and report.instances[instance_id].status == "running"):
+            report.problems.append(f"the question {question} was answered {count} times")
+    report.problems += [f"nobody asked {one}" for one in answered.keys() - questions.keys()]
+
+
+def _check_children(report: Report) -> None:
+    """Each child's end was taken once, or its parent was over."""
+    ends = Counter(taken.child for _, taken in report.taken if isinstance(taken, ChildFinished))
+    for instance in report.instances.values():
+        for child in instance.children:
+            over = child.status != "running"
+            if ends[child.id] != over:
+                report.problems.append(f"{instance.id} took the end of {child.id} {ends[child.id]} times")
+            known = report.instances.get(child.id)
+            if instance.status == "running" and known is not None and known.status != child.status:
+                report.problems.append(f"{instance.id} holds {child.id} for {child.status}")
 
 
 async def _check_state(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 import time
@@ -67,3 +68,22 @@ async def inbox_is_taken(settings: KafkaSettings) -> bool:
     }
     inbox = await read_all(settings, settings.names.inbox)
     return all(record.offset < positions.get(record.partition, 0) for record in inbox)
+
+
+async def killed_at(settings: KafkaSettings, folder: Path, crash_point: str) -> None:
+    """Run a worker until it has killed itself at a crash point, which is `name` or `name:n`."""
+    worker = start_worker(
+        settings, folder / f"worker-{crash_point.replace(':', '-')}.log", crash_point=crash_point
+    )
+    try:
+        if crash_point.startswith("release."):
+            await until(lambda: _has_taken_over(worker.log), 20, f"taken over\n{worker.log_tail()}")
+            worker.terminate(patience_s=10)
+        code = await ended(worker, 20)
+        assert code == -signal.SIGKILL, f"{crash_point} was not reached:\n{worker.log_tail()}"
+    finally:
+        worker.kill()
+
+
+async def _has_taken_over(log: Path) -> bool:
+    return "took over" in log.read_text()

@@ -12,7 +12,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPa
 from strabo_avro.codec import encode
 from strabo_avro.records import Envelope
 from strabo_runtime.language import load
-from strabo_topics import admin, definitions
+from strabo_runtime.publishing import publish_all
+from strabo_topics import admin
 from strabo_topics.names import partition_for
 from strabo_topics.settings import KafkaSettings
 
@@ -44,21 +45,14 @@ async def read_all(settings: KafkaSettings, topic: str) -> list[ConsumerRecord]:
         await consumer.stop()
 
 
-async def publish(settings: KafkaSettings, path: Path) -> None:
-    """Publish a protocol file."""
-    text = path.read_text()
-    machine = load(text, filename=path.name).machine
-    assert machine is not None
-    roles = [role.name for role in machine.roles.values() if role.played_by != "engine"]
-    await definitions.publish(
-        settings,
-        name=machine.name,
-        version=machine.version,
-        hash=machine.hash,
-        text=text,
-        schemas=b"{}",
-        roles=roles,
-    )
+async def publish(settings: KafkaSettings, *paths: Path) -> None:
+    """Publish protocol files."""
+    texts = []
+    for path in paths:
+        loaded = load(path.read_text(), filename=path.name)
+        assert loaded.machine is not None, loaded.diagnostics
+        texts.append((loaded.machine, loaded.source))
+    await publish_all(settings, texts)
 
 
 class Sender:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import signal
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from strabo_runtime.worker.kafka import CRASH_POINTS
 from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
 from tests.chaos import oracle
-from tests.chaos.processes import ended, inbox_is_taken, start_worker, until
+from tests.chaos.processes import inbox_is_taken, killed_at, start_worker, until
 from tests.chaos.records import publish
 from tests.chaos.tally import PROTOCOL_FILE, TallyLoad
 from tests.support.services import BrokerService
@@ -22,7 +21,6 @@ SEED = 20_301
 PARTITIONS = 4
 IN_LOAD = ("batch.",)
 IN_QUIET = ("refresh.",)
-AT_THE_END = ("release.",)
 
 
 @pytest.mark.slow
@@ -39,14 +37,14 @@ async def test_no_effect_is_lost_or_doubled_wherever_the_worker_is_killed(
     choice = random.Random(SEED)
     for point in CRASH_POINTS:
         if point.startswith(IN_QUIET):
-            await _killed_at(settings, tmp_path, point)
+            await killed_at(settings, tmp_path, point)
     load = TallyLoad(settings, PARTITIONS, SEED)
     loading = asyncio.create_task(load.run())
     try:
         for point in CRASH_POINTS:
             if not point.startswith(IN_QUIET):
                 times = choice.randint(1, 20) if point.startswith(IN_LOAD) else 1
-                await _killed_at(settings, tmp_path, f"{point}:{times}")
+                await killed_at(settings, tmp_path, f"{point}:{times}")
         load.finish()
         await loading
         worker = start_worker(settings, tmp_path / "worker-last.log")
@@ -61,21 +59,3 @@ async def test_no_effect_is_lost_or_doubled_wherever_the_worker_is_killed(
     assert report.instances.keys() == {f"tally-{number}" for number in range(load.started)}
     assert {instance.status for instance in report.instances.values()} == {"success"}
     await admin.delete_namespace(settings)
-
-
-async def _killed_at(settings: KafkaSettings, folder: Path, crash_point: str) -> None:
-    worker = start_worker(
-        settings, folder / f"worker-{crash_point.replace(':', '-')}.log", crash_point=crash_point
-    )
-    try:
-        if crash_point.startswith(AT_THE_END):
-            await until(lambda: _has_taken_over(worker.log), 20, f"taken over\n{worker.log_tail()}")
-            worker.terminate(patience_s=10)
-        code = await ended(worker, 20)
-        assert code == -signal.SIGKILL, f"{crash_point} was not reached:\n{worker.log_tail()}"
-    finally:
-        worker.kill()
-
-
-async def _has_taken_over(log: Path) -> bool:
-    return "took over" in log.read_text()

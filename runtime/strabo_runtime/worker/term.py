@@ -288,7 +288,11 @@ class Term:
     async def _commit(self, works: Sequence[Work]) -> None:
         async with self._lock:
             kept = [work for work in works if not work.runner.dropped]
-            batches = {place: records for work in kept for place, records in work.records.items()}
+            # Several partitions may write to the inbox of one: to children and parents there.
+            batches: dict[tuple[str, int], list[Outgoing]] = {}
+            for work in kept:
+                for place, records in work.records.items():
+                    batches.setdefault(place, []).extend(records)
             if not batches:
                 return
             await self._transact(batches, "batch")
