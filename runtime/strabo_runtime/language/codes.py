@@ -48,15 +48,15 @@ GROUPS: Mapping[str, tuple[Code, ...]] = MappingProxyType(
             Code("bad-name", "A name holds characters that it may not hold.", "Use letters, digits and `_`."),
             Code("reserved-name", "A name that the language keeps for itself.", "Choose another name."),
             Code("duplicate-name", "Two things of one kind have the same name.", "Rename one of them."),
-            Code(
-                "not-supported-yet",
-                "The language has it, this version of the runtime does not.",
-                "Do without it, or wait for a version that has it.",
-            ),
         ),
         "Types": (
             Code("bad-type", "A type that cannot be read.", "See [the types](declarations.md#types)."),
             Code("unknown-type", "A type name that is not declared.", "Correct its spelling, or declare it."),
+            Code(
+                "bad-schema",
+                "A `schema` that is no JSON Schema (2020-12), or refers to another document.",
+                "Correct the place that the message points at.",
+            ),
             Code(
                 "recursive-type",
                 "A type contains itself directly, so that no value of it is finite.",
@@ -89,7 +89,16 @@ GROUPS: Mapping[str, tuple[Code, ...]] = MappingProxyType(
                 "unknown-variable", "A variable that is not declared.", "Correct its spelling, or declare it."
             ),
             Code("unknown-timer", "A timer that no action starts.", "Correct its spelling, or start it."),
-            Code("unknown-action", "An action that does not exist.", "Correct its spelling."),
+            Code(
+                "unknown-child",
+                "A child that no action starts under this name.",
+                "Correct its spelling, or start it.",
+            ),
+            Code(
+                "unknown-action",
+                "Neither an action of the language nor a registered function.",
+                "Correct its spelling, or install the package that registers it.",
+            ),
         ),
         "Meaning": (
             Code(
@@ -107,6 +116,12 @@ GROUPS: Mapping[str, tuple[Code, ...]] = MappingProxyType(
                 "A recipient that the message type is not addressed to.",
                 "Correct the role, or the `to` of the message type.",
             ),
+            Code(
+                "wrong-role",
+                "A role of the engine where agents are bound, unbound, replaced or given to a child.",
+                "Name a role that agents play.",
+            ),
+            Code("fixed-input", "An action that changes an input.", "Keep the value in a variable."),
             Code(
                 "reserved-event",
                 "A built-in event that only the runtime raises.",
@@ -195,6 +210,16 @@ GROUPS: Mapping[str, tuple[Code, ...]] = MappingProxyType(
             ),
             Code(
                 "event-never-handled", "An event raised that no transition takes.", "Handle it, or remove it."
+            ),
+            Code(
+                "child-never-handled",
+                "A child whose end nothing takes or reads.",
+                "Take it, or start the child with `detach: true`.",
+            ),
+            Code(
+                "nothing-to-compensate",
+                "A `compensate` in a protocol without any `compensation`.",
+                "Add a `compensation`, or remove it.",
             ),
             Code(
                 "ambiguous-recipient",

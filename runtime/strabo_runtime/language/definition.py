@@ -9,16 +9,19 @@ from typing import TypeAlias
 
 from strabo_runtime.engine.machine import FinalOutcome, Limits, Phase, PlayedBy, Reach, Unexpected
 from strabo_runtime.expressions.types import Type
+from strabo_runtime.language.action_syntax import (
+    ActionSyntax,
+    FailSyntax,
+    GoToSyntax,
+    RaiseSyntax,
+    RejectSyntax,
+    ReplaceSilentSyntax,
+    SendSyntax,
+    SkipSyntax,
+    WarnSyntax,
+)
 from strabo_runtime.language.diagnostics import Span
-from strabo_runtime.language.nodes import Fragment, Node, ScalarNode, Value
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name and where it stands."""
-
-    text: str
-    span: Span
+from strabo_runtime.language.nodes import MappingNode, Name, Node, ScalarNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,10 @@ class TypeSyntax:
 
 @dataclass(frozen=True, slots=True)
 class RoleDefinition:
-    """An entry of `participants`. `maximum` None is unbounded; `count` is a number or an expression."""
+    """An entry of `participants`. `maximum` None is unbounded; `count` is a number or an expression.
+
+    A bound that is not written, beside a `count` that is an expression, is what the count gives.
+    """
 
     name: Name
     description: str
@@ -41,6 +47,9 @@ class RoleDefinition:
     minimum: int
     maximum: int | None
     capabilities: tuple[str, ...]
+    open: bool
+    minimum_is_count: bool
+    maximum_is_count: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,10 @@ class AddresseeSyntax:
 
 @dataclass(frozen=True, slots=True)
 class MessageDefinition:
-    """An entry of `message_types`. `sensitive` holds dotted paths into the payload."""
+    """An entry of `message_types`. `sensitive` holds dotted paths into the payload.
+
+    With a `schema`, `payload` is what expressions can know of it.
+    """
 
     name: Name
     description: str
@@ -70,6 +82,7 @@ class MessageDefinition:
     payload: TypeSyntax
     unexpected: Unexpected | None
     sensitive: tuple[Name, ...]
+    schema: MappingNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +91,15 @@ class EventDefinition:
 
     name: Name
     payload: TypeSyntax | None
+
+
+@dataclass(frozen=True, slots=True)
+class InputDefinition:
+    """An entry of `inputs`; `default` None is none: the starter gives it, unless its type is optional."""
+
+    name: Name
+    syntax: TypeSyntax
+    default: Node | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,49 +119,12 @@ class ValueDefinition:
     value: Node
 
 
-# -- effects ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RaiseSyntax:
-    """`event: X`, with a payload where one may be given."""
-
-    event: Name
-    payload: Node | None
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class GoToSyntax:
-    """`to: State`."""
-
-    state: Name
-
-
-@dataclass(frozen=True, slots=True)
-class FailSyntax:
-    """`fail: text`; a constraint's bare `fail` has no reason of its own."""
-
-    reason: Node | None
-
-
-@dataclass(frozen=True, slots=True)
-class SkipSyntax:
-    """`skip`."""
-
-
-@dataclass(frozen=True, slots=True)
-class RejectSyntax:
-    """`reject`."""
-
-
-@dataclass(frozen=True, slots=True)
-class WarnSyntax:
-    """`warn`."""
+# -- behaviour --------------------------------------------------------------------------------------------------------
 
 
 TimerEffectSyntax: TypeAlias = RaiseSyntax | GoToSyntax | FailSyntax
-DebtEffectSyntax: TypeAlias = SkipSyntax | RaiseSyntax | GoToSyntax
+DebtEffectSyntax: TypeAlias = SkipSyntax | ReplaceSilentSyntax | RaiseSyntax | GoToSyntax
+ViolationSyntax: TypeAlias = RejectSyntax | WarnSyntax | FailSyntax | RaiseSyntax | SendSyntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,89 +158,6 @@ class ExpectationDefinition:
     span: Span
 
 
-# -- actions ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SetVariableSyntax:
-    """`set_variable`."""
-
-    name: Name
-    value: Node
-
-
-@dataclass(frozen=True, slots=True)
-class AppendSyntax:
-    """`append_to_list`."""
-
-    name: Name
-    value: Node
-
-
-@dataclass(frozen=True, slots=True)
-class RecipientsSyntax:
-    """One entry of an action's `to`: a role, or `agents` by id; `except_` ids are left out."""
-
-    role: Name | None
-    reach: Reach
-    agents: Value | None
-    except_: Fragment | None
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class SendSyntax:
-    """`send`, and `broadcast`, which is `send` to all of a role."""
-
-    message: Name
-    payload: Node | None
-    to: tuple[RecipientsSyntax, ...]
-    broadcast: bool
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class StartTimerSyntax:
-    """`start_timer`."""
-
-    name: Name
-    duration: Node | None
-    at: Node | None
-    effect: RaiseSyntax
-
-
-@dataclass(frozen=True, slots=True)
-class CancelTimerSyntax:
-    """`cancel_timer`."""
-
-    name: Name
-
-
-@dataclass(frozen=True, slots=True)
-class LogSyntax:
-    """`log`."""
-
-    text: Node
-
-
-ActionSyntax: TypeAlias = (
-    SetVariableSyntax
-    | AppendSyntax
-    | SendSyntax
-    | RaiseSyntax
-    | StartTimerSyntax
-    | CancelTimerSyntax
-    | FailSyntax
-    | LogSyntax
-)
-"""An `emit` is a RaiseSyntax."""
-
-ViolationSyntax: TypeAlias = RejectSyntax | WarnSyntax | FailSyntax | RaiseSyntax | SendSyntax
-
-
-# -- behaviour --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class StateDefinition:
     """An entry of `states`."""
@@ -286,7 +188,16 @@ class EventTriggerSyntax:
     span: Span
 
 
-TriggerSyntax: TypeAlias = MessageTriggerSyntax | EventTriggerSyntax
+@dataclass(frozen=True, slots=True)
+class ChildTriggerSyntax:
+    """`{child: NAME, outcome: …}`."""
+
+    child: Name
+    outcome: FinalOutcome | None
+    span: Span
+
+
+TriggerSyntax: TypeAlias = MessageTriggerSyntax | EventTriggerSyntax | ChildTriggerSyntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +215,7 @@ class TransitionDefinition:
     condition: ScalarNode | None
     actions: tuple[ActionSyntax, ...]
     reenter: bool
+    compensation: tuple[ActionSyntax, ...]
     description: str
     span: Span
 
@@ -333,6 +245,7 @@ class ProtocolDefinition:
     types: tuple[TypeDefinition, ...]
     messages: tuple[MessageDefinition, ...]
     events: tuple[EventDefinition, ...] | None
+    inputs: tuple[InputDefinition, ...]
     variables: tuple[VariableDefinition, ...]
     labels: tuple[ValueDefinition, ...]
     states: tuple[StateDefinition, ...]

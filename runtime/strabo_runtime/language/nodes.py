@@ -43,6 +43,14 @@ class SourceText:
         return Span(self.file, line + 1, start - first + 1, max(1, len(stretch)))
 
 
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name and where it stands."""
+
+    text: str
+    span: Span
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalarNode:
     """Text, a number, a boolean or null. `text` is what was written, unquoted and unfolded."""

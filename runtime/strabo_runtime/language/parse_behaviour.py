@@ -5,30 +5,34 @@ from __future__ import annotations
 from typing import Final
 
 from strabo_runtime.engine.machine import FinalOutcome, Phase
+from strabo_runtime.language.action_syntax import (
+    FailSyntax,
+    RaiseSyntax,
+    RejectSyntax,
+    ReplaceSilentSyntax,
+    SkipSyntax,
+    WarnSyntax,
+)
 from strabo_runtime.language.definition import (
+    ChildTriggerSyntax,
     ConstraintDefinition,
     DebtEffectSyntax,
     EventTriggerSyntax,
     ExpectationDefinition,
-    FailSyntax,
-    GoToSyntax,
     MessageTriggerSyntax,
-    Name,
-    RaiseSyntax,
-    RejectSyntax,
     ReminderDefinition,
-    SkipSyntax,
     StateDefinition,
     TransitionDefinition,
     TriggerSyntax,
     ViolationSyntax,
-    WarnSyntax,
 )
-from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode
+from strabo_runtime.language.nodes import MappingNode, Name, Node, ScalarNode
 from strabo_runtime.language.parse_actions import ActionParser
+from strabo_runtime.language.parse_effects import EffectParser
 from strabo_runtime.language.shape import LABEL, Fields, Shape
 
 _FINAL: tuple[FinalOutcome, ...] = ("success", "failure")
+_KINDS: Final = {"message": "a message", "event": "an event", "child": "a child's end"}
 _PHASES: tuple[Phase, ...] = ("before", "after", "always")
 ANY_STATE: Final = "*"
 
@@ -39,7 +43,8 @@ class BehaviourParser:
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
         self._reporter = shape.reporter
-        self.actions = ActionParser(shape)
+        self.effects = EffectParser(shape)
+        self._actions = ActionParser(shape, self.effects)
 
     # -- states -------------------------------------------------------------------------------------------------
 
@@ -87,10 +92,10 @@ class BehaviourParser:
             name or Name("", fields.node.span),
             self._shape.text(fields.get("description"), "`description`") or "",
             final,
-            self.actions.timer(fields.get("timeout"), "`timeout`"),
+            self.effects.timer(fields.get("timeout"), "`timeout`"),
             tuple(expectation for expectation in expectations if expectation is not None),
-            self.actions.actions(fields.get("on_entry"), "`on_entry`"),
-            self.actions.actions(fields.get("on_exit"), "`on_exit`"),
+            self._actions.actions(fields.get("on_entry"), "`on_entry`"),
+            self._actions.actions(fields.get("on_exit"), "`on_exit`"),
         )
         return None if name is None else state
 
@@ -144,22 +149,21 @@ class BehaviourParser:
                 expected="`within: …` beside it",
             )
         if not isinstance(node, MappingNode):
-            word = self._shape.choice(
-                node,
-                "`on_timeout`",
-                ("skip",),
-                {"replace": "replacing agents while an instance runs"},
-            )
-            return None if word is None else SkipSyntax()
+            match self._shape.choice(node, "`on_timeout`", ("skip", "replace")):
+                case "skip":
+                    return SkipSyntax()
+                case "replace":
+                    return ReplaceSilentSyntax()
+                case _:
+                    return None
         inner = self._shape.fields(node, "`on_timeout`", ("event", "to"))
-        kind = None if inner is None else self.actions.exactly_one(inner, ("event", "to"))
+        kind = None if inner is None else self.effects.exactly_one(inner, ("event", "to"))
         if inner is None or kind is None:
             return None
         if kind == "event":
             event = self._shape.reference(inner.get("event"), "`event`")
             return None if event is None else RaiseSyntax(event, None, event.span)
-        state = self._shape.reference(inner.get("to"), "`to`")
-        return None if state is None else GoToSyntax(state)
+        return self.effects.go_to(inner)
 
     # -- transitions --------------------------------------------------------------------------------------------
 
@@ -175,10 +179,9 @@ class BehaviourParser:
         fields = self._shape.fields(
             node,
             "a transition",
-            ("from", "to", "trigger", "condition", "actions", "reenter", "description"),
+            ("from", "to", "trigger", "condition", "actions", "compensation", "reenter", "description"),
             required=("from",),
-            empty=("actions",),
-            unsupported={"compensation": "no step is compensated"},
+            empty=("actions", "compensation"),
         )
         if fields is None:
             return None
@@ -193,8 +196,9 @@ class BehaviourParser:
             triggers,
             len(triggers) == len(written) and (trigger is None or bool(triggers)),
             self._shape.scalar(fields.get("condition"), "`condition`", "an expression"),
-            self.actions.actions(fields.get("actions"), "`actions`"),
+            self._actions.actions(fields.get("actions"), "`actions`"),
             self._shape.boolean(fields.get("reenter"), "`reenter`") or False,
+            self._actions.actions(fields.get("compensation"), "`compensation`"),
             self._shape.text(fields.get("description"), "`description`") or "",
             fields.node.span,
         )
@@ -216,31 +220,31 @@ class BehaviourParser:
         return tuple(name for name in names if name.text != ANY_STATE)
 
     def _trigger(self, node: Node) -> TriggerSyntax | None:
-        fields = self._shape.fields(
-            node,
-            "a trigger",
-            ("message", "from", "event"),
-            unsupported={"child": "child protocols", "outcome": "child protocols"},
-        )
-        if fields is None or any(key.text == "child" for key, _ in fields.node):
+        fields = self._shape.fields(node, "a trigger", ("message", "from", "event", "child", "outcome"))
+        kind = None if fields is None else self.effects.exactly_one(fields, tuple(_KINDS))
+        if fields is None or kind is None:
             return None
-        kind = self.actions.exactly_one(fields, ("message", "event"))
-        if kind is None:
-            return None
-        if kind == "event":
-            event = self._shape.reference(fields.get("event"), "`event`")
-            sender = fields.key("from")
-            if sender is not None:
+        for holder, companion in (("message", "from"), ("child", "outcome")):
+            place = fields.key(companion)
+            if place is not None and holder != kind and fields.get(holder) is None:
                 self._reporter.error(
                     "bad-combination",
-                    sender.span,
-                    "an event has no sender",
-                    expected="`from` beside `message` only",
+                    place.span,
+                    f"`{companion}` belongs to a {holder}, and this trigger is {_KINDS[kind]}",
+                    expected=f"`{companion}` beside `{holder}` only",
                 )
-            return None if event is None else EventTriggerSyntax(event, event.span)
-        message = self._shape.reference(fields.get("message"), "`message`")
+        name = self._shape.reference(fields.get(kind), f"`{kind}`")
         role = self._shape.reference(fields.get("from"), "`from`")
-        return None if message is None else MessageTriggerSyntax(message, role, message.span)
+        outcome = self._shape.choice(fields.get("outcome"), "`outcome`", _FINAL)
+        if name is None:
+            return None
+        match kind:
+            case "message":
+                return MessageTriggerSyntax(name, role, name.span)
+            case "child":
+                return ChildTriggerSyntax(name, outcome, name.span)
+            case _:
+                return EventTriggerSyntax(name, name.span)
 
     # -- constraints --------------------------------------------------------------------------------------------
 
@@ -297,7 +301,7 @@ class BehaviourParser:
         fields = self._shape.fields(
             node, "`on_violation`", ("event", "payload", "send", "fail"), empty=("payload",)
         )
-        kind = None if fields is None else self.actions.exactly_one(fields, ("event", "send", "fail"))
+        kind = None if fields is None else self.effects.exactly_one(fields, ("event", "send", "fail"))
         if fields is None or kind is None:
             return None
         payload = fields.key("payload")
@@ -317,9 +321,9 @@ class BehaviourParser:
                     "a constraint of the phase `always` raises no event, for its step has settled",
                     expected="`reject`, `warn`, `fail` or `send`; or the phase `after`",
                 )
-            return self.actions.raise_(fields)
+            return self.effects.raise_(fields)
         send = fields.get("send")
         if kind == "send" and send is not None:
-            return self.actions.send(send)
+            return self._actions.send(send)
         reason = fields.get("fail")
         return None if self._shape.text(reason, "`fail`") is None else FailSyntax(reason)

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from strabo_runtime.engine.machine import BUILT_IN_EVENTS, Limits, PlayedBy, Unexpected
+from strabo_runtime.expressions import schema_faults, schema_type
 from strabo_runtime.expressions.types import ANY, Record
 from strabo_runtime.language.definition import (
     AddresseeSyntax,
     EventDefinition,
+    InputDefinition,
     MessageDefinition,
-    Name,
     RoleDefinition,
     TypeDefinition,
     TypeSyntax,
     ValueDefinition,
     VariableDefinition,
 )
-from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode
+from strabo_runtime.language.nodes import MappingNode, Name, Node, ScalarNode, node_at
 from strabo_runtime.language.shape import IDENTIFIER, LABEL, Fields, Shape
 from strabo_runtime.language.types import BUILT_IN_TYPES, read_type
 
 _PLAYED_BY: tuple[PlayedBy, ...] = ("agent", "engine", "human")
-UNEXPECTED: tuple[Unexpected, ...] = ("reject", "ignore")
-LATER_UNEXPECTED: Final = {"defer": "messages are taken or refused at once"}
+UNEXPECTED: tuple[Unexpected, ...] = ("reject", "ignore", "defer")
 
 RESERVED_NAMES: Final = (
     *("message", "event", "child", "starting", "now", "instance", "roles", "pending", "children"),
@@ -62,8 +64,20 @@ RESERVED_NAMES: Final = (
 )
 
 _ADDRESSEE = re.compile(r"\s*(?P<role>[^\s\[\]]+)(?:\[(?P<reach>all|any)\])?\s*")
+_A: Final = {"input": "an input", "variable": "a variable"}
 _SIZE = re.compile(r"(\d+) ?(KiB|MiB)")
 _FACTORS = {"KiB": 1024, "MiB": 1024 * 1024}
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """How many agents a role has."""
+
+    count: int | ScalarNode | None
+    minimum: int
+    maximum: int | None
+    minimum_is_count: bool
+    maximum_is_count: bool
 
 
 class DeclarationParser:
@@ -110,20 +124,25 @@ class DeclarationParser:
             for item in self._shape.items(fields.get("capabilities"), "`capabilities`")
             if (text := self._shape.text(item, "a capability")) is not None
         )
-        is_open = fields.get("open")
-        if self._shape.boolean(is_open, "`open`") and is_open is not None:
-            self._reporter.error(
-                "not-supported-yet",
-                is_open.span,
-                "`open: true` is not supported yet: agents are bound at the start",
-            )
+        is_open = self._shape.boolean(fields.get("open"), "`open`") or False
         if played_by != "agent":
             self._refuse_directory_keys(fields, played_by)
-        count, minimum, maximum = self._bounds(fields)
+        bounds = self._bounds(fields)
         description = self._shape.text(fields.get("description"), "`description`") or ""
         if name is None:
             return None
-        return RoleDefinition(name, description, played_by, count, minimum, maximum, capabilities)
+        return RoleDefinition(
+            name,
+            description,
+            played_by,
+            bounds.count,
+            bounds.minimum,
+            bounds.maximum,
+            capabilities,
+            is_open,
+            bounds.minimum_is_count,
+            bounds.maximum_is_count,
+        )
 
     def _refuse_directory_keys(self, fields: Fields, played_by: PlayedBy) -> None:
         bounds = ("min", "max", "multiplicity") if played_by == "engine" else ()
@@ -137,7 +156,7 @@ class DeclarationParser:
                     expected="`played_by: agent`, or the key removed",
                 )
 
-    def _bounds(self, fields: Fields) -> tuple[int | ScalarNode | None, int, int | None]:
+    def _bounds(self, fields: Fields) -> _Bounds:
         """`count`, `min` and `max` with their defaults (language, "Participants")."""
         count = self._count(fields.get("count"))
         minimum = self._shape.integer(fields.get("min"), "`min`", 0)
@@ -150,17 +169,14 @@ class DeclarationParser:
             self._contradiction(
                 fields, "multiplicity", "`multiplicity: multiple` means that there is no `max`"
             )
-        if isinstance(count, ScalarNode) and None in (fields.get("min"), fields.get("max")) and not unbounded:
-            self._reporter.error(
-                "not-supported-yet",
-                count.span,
-                "`count` as an expression is not supported yet without `min` and `max`",
-                expected="`min: …` and `max: …` beside it",
-            )
-            return count, 1, None
+        computed = isinstance(count, ScalarNode)
         fixed = count if isinstance(count, int) else None
         least = minimum if minimum is not None else 1 if fixed is None or unbounded else fixed
         most = None if unbounded else maximum if maximum is not None else 1 if fixed is None else fixed
+        minimum_is_count = computed and minimum is None and not unbounded
+        maximum_is_count = computed and maximum is None and not unbounded
+        if maximum_is_count:
+            most = None
         if fixed is not None and most is not None and fixed > most:
             self._contradiction(fields, "count", f"`count` is {fixed} and `max` is {most}")
         elif fixed is not None and fixed < least:
@@ -168,7 +184,7 @@ class DeclarationParser:
         elif most is not None and least > most:
             default = "" if fields.get("max") is not None else " (the default)"
             self._contradiction(fields, "min", f"`min` is {least} and `max` is {most}{default}")
-        return count, least, most
+        return _Bounds(count, least, most, minimum_is_count, maximum_is_count)
 
     def _contradiction(self, fields: Fields, key: str, message: str) -> None:
         node = fields.get(key)
@@ -232,15 +248,20 @@ class DeclarationParser:
         fields = self._shape.fields(
             node,
             what,
-            ("from", "to", "payload", "open", "unexpected", "sensitive", "description"),
+            ("from", "to", "payload", "schema", "open", "unexpected", "sensitive", "description"),
             required=("from", "to"),
             empty=("payload", "sensitive"),
-            unsupported={"schema": "a payload is written as fields"},
         )
         if fields is None:
             # The name is declared all the same, so that its uses are not reported too.
             return MessageDefinition(name, "", (), (), TypeSyntax(Record(()), (), node.span), None, ())
-        payload = self._payload(fields, what)
+        schema = self._schema(fields)
+        if schema is None:
+            payload = self._payload(fields, what)
+        elif (described := self._described(schema)) is not None:
+            payload = described
+        else:
+            payload, schema = TypeSyntax(ANY, (), schema.span), None
         sensitive = self._shape.references(fields.get("sensitive"), "a sensitive field")
         return MessageDefinition(
             name,
@@ -250,6 +271,7 @@ class DeclarationParser:
             payload,
             self.unexpected(fields.get("unexpected")),
             sensitive,
+            schema,
         )
 
     def _payload(self, fields: Fields, what: str) -> TypeSyntax:
@@ -270,6 +292,34 @@ class DeclarationParser:
                 expected="a field map",
             )
         return syntax
+
+    def _schema(self, fields: Fields) -> MappingNode | None:
+        """`schema`, which says all of a payload, so that nothing else may."""
+        node = fields.get("schema")
+        schema = None if node is None else self._shape.mapping(node, "`schema`", "a JSON Schema (2020-12)")
+        if node is not None:
+            for key in ("payload", "open"):
+                place = fields.key(key)
+                if place is not None:
+                    self._reporter.error(
+                        "bad-combination",
+                        place.span,
+                        f"`{key}` and `schema` exclude each other",
+                        expected="`payload` with the fields, or `schema` with a JSON Schema",
+                    )
+        return schema
+
+    def _described(self, schema: MappingNode) -> TypeSyntax | None:
+        """What expressions can know of a payload that a JSON Schema describes; None where the schema is none."""
+        faults = schema_faults(schema.json)
+        for path, message in faults:
+            self._reporter.error(
+                "bad-schema",
+                node_at(schema, path).span,
+                message,
+                expected="a JSON Schema (2020-12) without references to other documents",
+            )
+        return None if faults else TypeSyntax(schema_type(schema.json), (), schema.span)
 
     def _addressees(self, node: Node | None) -> tuple[AddresseeSyntax, ...]:
         addressees: dict[str, AddresseeSyntax] = {}
@@ -300,7 +350,7 @@ class DeclarationParser:
 
     def unexpected(self, node: Node | None) -> Unexpected | None:
         """`unexpected`, of the protocol or of a message type."""
-        return self._shape.choice(node, "`unexpected`", UNEXPECTED, LATER_UNEXPECTED)
+        return self._shape.choice(node, "`unexpected`", UNEXPECTED)
 
     # -- events, variables and values ---------------------------------------------------------------------------
 
@@ -323,39 +373,55 @@ class DeclarationParser:
             events.append(EventDefinition(name, payload))
         return tuple(events)
 
-    def variables(self, node: Node | None) -> tuple[VariableDefinition, ...]:
+    def inputs(self, node: Node | None, seen: dict[str, Name]) -> tuple[InputDefinition, ...]:
+        """`inputs`. `seen` is shared with the variables: expressions read both by their names alone."""
+        return tuple(
+            InputDefinition(name, syntax, default)
+            for name, syntax, default in self._typed_values(node, "input", "default", seen)
+        )
+
+    def variables(self, node: Node | None, seen: dict[str, Name]) -> tuple[VariableDefinition, ...]:
         """`variables`."""
-        variables: list[VariableDefinition] = []
-        for key, value in self._entries(node, "`variables`"):
-            name = self._shape.name(key, "the name of a variable", IDENTIFIER)
+        return tuple(
+            VariableDefinition(name, syntax, None if _is_null(initial) else initial)
+            for name, syntax, initial in self._typed_values(node, "variable", "initial", seen)
+        )
+
+    def _typed_values(
+        self, node: Node | None, kind: str, value_key: str, seen: dict[str, Name]
+    ) -> Iterator[tuple[Name, TypeSyntax, Node | None]]:
+        """The names, types and values (None: not written) of `inputs` or `variables`."""
+        for key, value in self._entries(node, f"`{kind}s`"):
+            name = self._shape.name(key, f"the name of {_A[kind]}", IDENTIFIER)
             if name is None:
                 continue
             if name.text in RESERVED_NAMES:
                 self._reserved(name, "a word of the expression language")
-                continue
-            variable = self._variable(name, value)
-            if variable is not None:
-                variables.append(variable)
-        return tuple(variables)
+            elif self._shape.unique(name, seen, kind):
+                declared = self._typed_value(name, value, kind, value_key)
+                if declared is not None:
+                    yield (name, *declared)
 
-    def _variable(self, name: Name, node: Node) -> VariableDefinition | None:
-        what = f"the type of the variable `{name.text}`"
+    def _typed_value(
+        self, name: Name, node: Node, kind: str, value_key: str
+    ) -> tuple[TypeSyntax, Node | None] | None:
+        what = f"the type of the {kind} `{name.text}`"
         if not isinstance(node, MappingNode):
-            return VariableDefinition(name, read_type(node, what, self._reporter), None)
+            return read_type(node, what, self._reporter), None
         fields = self._shape.fields(
             node,
-            f"the variable `{name.text}`",
-            ("type", "initial", "description"),
+            f"the {kind} `{name.text}`",
+            ("type", value_key, "description"),
             required=("type",),
-            empty=("initial",),
+            empty=(value_key,),
         )
         if fields is None:
             return None
-        type_node = fields.get("type")
-        if type_node is None:
-            return VariableDefinition(name, TypeSyntax(ANY, (), node.span), fields.get("initial"))
         self._shape.text(fields.get("description"), "`description`")
-        return VariableDefinition(name, read_type(type_node, what, self._reporter), fields.get("initial"))
+        type_node, value = fields.get("type"), fields.values.get(value_key)
+        if type_node is None:
+            return TypeSyntax(ANY, (), node.span), value
+        return read_type(type_node, what, self._reporter), value
 
     def values(self, node: Node | None, section: str) -> tuple[ValueDefinition, ...]:
         """`labels` or `result`."""
@@ -391,3 +457,7 @@ class DeclarationParser:
             microsteps=self._shape.integer(fields.get("microsteps"), "`microsteps`", 1)
             or defaults.microsteps,
         )
+
+
+def _is_null(node: Node | None) -> bool:
+    return isinstance(node, ScalarNode) and node.value is None

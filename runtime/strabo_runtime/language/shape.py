@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from strabo_runtime.expressions.suggestion import did_you_mean, nearest
-from strabo_runtime.language.definition import Name
 from strabo_runtime.language.diagnostics import Reporter, one_of
-from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from strabo_runtime.language.nodes import MappingNode, Name, Node, ScalarNode, SequenceNode
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LABEL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -94,9 +93,8 @@ class Shape:
         *,
         required: tuple[str, ...] = (),
         empty: tuple[str, ...] = (),
-        unsupported: Mapping[str, str] | None = None,
     ) -> Fields | None:
-        """A mapping of known keys. Unknown, missing and not yet supported ones are reported; the rest is given.
+        """A mapping of known keys. Unknown and missing ones are reported; the rest is given.
 
         A key without a value counts as absent where that is the same as an empty list or text: for `description` and
         those in `empty`. Elsewhere it is reported: a forgotten condition must not come to mean "always".
@@ -104,14 +102,9 @@ class Shape:
         mapping = self.mapping(node, what, f"a mapping with {one_of(allowed)}")
         if mapping is None:
             return None
-        later = unsupported or {}
         values: dict[str, Node] = {}
         for key, value in mapping:
-            if key.text in later:
-                self.reporter.error(
-                    "not-supported-yet", key.span, f"`{key.text}` is not supported yet: {later[key.text]}"
-                )
-            elif key.text not in allowed:
+            if key.text not in allowed:
                 self.reporter.error(
                     "unknown-key",
                     key.span,
@@ -222,7 +215,6 @@ class Shape:
         node: Node | None,
         what: str,
         words: tuple[_Word, ...],
-        unsupported: Mapping[str, str] | None = None,
     ) -> _Word | None:
         """One of a few words."""
         text = self.text(node, what)
@@ -231,11 +223,6 @@ class Shape:
         for word in words:
             if word == text:
                 return word
-        if unsupported is not None and text in unsupported:
-            self.reporter.error(
-                "not-supported-yet", node.span, f"`{text}` is not supported yet: {unsupported[text]}"
-            )
-            return None
         self.reporter.error(
             "bad-value",
             node.span,

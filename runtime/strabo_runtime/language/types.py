@@ -20,9 +20,9 @@ from strabo_runtime.expressions.types import (
     Scalar,
     Type,
 )
-from strabo_runtime.language.definition import Name, TypeSyntax
+from strabo_runtime.language.definition import TypeSyntax
 from strabo_runtime.language.diagnostics import Reporter
-from strabo_runtime.language.nodes import MappingNode, Node, ScalarNode
+from strabo_runtime.language.nodes import MappingNode, Name, Node, ScalarNode
 from strabo_runtime.language.shape import IDENTIFIER, describe
 
 BUILT_IN_TYPES: Final = (*SCALARS, "list", "map", "enum")

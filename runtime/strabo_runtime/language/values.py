@@ -13,8 +13,7 @@ from strabo_runtime.expressions import (
 from strabo_runtime.expressions.types import STRING, Json, ListOf, Type
 from strabo_runtime.language.diagnostics import Reporter
 from strabo_runtime.language.nodes import Fragment, MappingNode, ScalarNode, Value, node_at
-
-_LATER_NAMES = {"child": "child protocols", "children": "child protocols", "each": "`for_each`"}
+from strabo_runtime.language.registered import Registered
 
 
 class Values:
@@ -23,9 +22,18 @@ class Values:
     A context of None is one whose triggers could not be read: what is in scope there is unknown, so nothing is checked.
     """
 
-    def __init__(self, environment: Environment, reporter: Reporter) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        registered: Registered,
+        reporter: Reporter,
+        little_in_scope: str | None = None,
+    ) -> None:
+        """`little_in_scope`: why most names are not known in this place."""
         self._environment = environment
+        self._registered = registered
         self._reporter = reporter
+        self._little_in_scope = little_in_scope
 
     def expression(
         self, value: ScalarNode | None, context: Context | None, expect: Type | None = None
@@ -36,7 +44,7 @@ class Values:
         try:
             return self._environment.expression(value.text, context, expect=expect)
         except ExpressionError as error:
-            self._report(value, error)
+            self._report(value, error, bare=True)
             return None
 
     def template(
@@ -69,22 +77,25 @@ class Values:
         """A template for a value that the file leaves out; the caller vouches for it."""
         return self._environment.template(value, Context(), expect=expect)
 
-    def _report(self, place: Value, error: ExpressionError) -> None:
+    def _report(self, place: Value, error: ExpressionError, *, bare: bool = False) -> None:
         for found in error.flattened():
             if not isinstance(place, ScalarNode | Fragment):
                 self._reporter.error(found.code, place.span, found.message, hint=found.hint)
                 continue
             span = place.span_at(found.offset, found.length)
             word = place.text[found.offset : found.offset + found.length]
-            if found.code == "unknown-name" and word in _LATER_NAMES:
-                self._reporter.error(
-                    "not-supported-yet", span, f"`{word}` is not supported yet: {_LATER_NAMES[word]}"
-                )
-                continue
-            hint = found.hint
-            if found.code == "unknown-function" and hint is None:
-                hint = "functions that a package registers are not supported yet"
+            hint = found.hint or self._hint(found.code, word, bare=bare)
             self._reporter.error(found.code, span, found.message, hint=hint)
+
+    def _hint(self, code: str, word: str, *, bare: bool) -> str | None:
+        """What is known here of an error, and not where it was found."""
+        if bare and word.startswith("$"):
+            return "an expression stands here as it is: leave the `$` out"
+        if code == "unknown-function":
+            return self._registered.why_not(word)
+        if code in ("unknown-name", "unknown-field"):
+            return self._little_in_scope
+        return None
 
 
 def _place(value: Value, path: tuple[str | int, ...], error: ExpressionError) -> Value:

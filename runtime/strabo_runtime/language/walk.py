@@ -4,28 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from strabo_runtime.language.definition import (
+from strabo_runtime.language.action_syntax import (
     ActionSyntax,
+    ForEachSyntax,
     GoToSyntax,
-    Name,
-    ProtocolDefinition,
     RaiseSyntax,
     SendSyntax,
+    StartProtocolSyntax,
     StartTimerSyntax,
-    TimerDefinition,
 )
+from strabo_runtime.language.definition import ProtocolDefinition, TimerDefinition
+from strabo_runtime.language.nodes import Name
 
 
 def actions(definition: ProtocolDefinition) -> Iterator[ActionSyntax]:
-    """Every action, those of violated constraints included."""
+    """Every action, those of compensations and of violated constraints included; one with `for_each` as itself."""
+    for action in _written_actions(definition):
+        yield action.action if isinstance(action, ForEachSyntax) else action
+
+
+def _written_actions(definition: ProtocolDefinition) -> Iterator[ActionSyntax]:
     for state in definition.states:
         yield from state.on_entry
         yield from state.on_exit
     for transition in definition.transitions:
         yield from transition.actions
+        yield from transition.compensation
     for constraint in definition.constraints:
         if isinstance(constraint.on_violation, SendSyntax):
             yield constraint.on_violation
+
+
+def started_children(definition: ProtocolDefinition) -> Iterator[StartProtocolSyntax]:
+    """Every action that starts a child."""
+    return (action for action in actions(definition) if isinstance(action, StartProtocolSyntax))
 
 
 def timers(definition: ProtocolDefinition) -> Iterator[TimerDefinition]:

@@ -23,7 +23,16 @@ from strabo_runtime.engine.machine import (
     StartTimer,
 )
 from strabo_runtime.expressions import Expression
-from strabo_runtime.expressions.types import INTEGER, OBJECT, STRING, Field, OptionalOf, Record, Reference
+from strabo_runtime.expressions.types import (
+    INTEGER,
+    OBJECT,
+    STRING,
+    Field,
+    ListOf,
+    OptionalOf,
+    Record,
+    Reference,
+)
 from strabo_runtime.language import DefinitionError, compile_protocol, load, load_file, render
 from strabo_runtime.language.definition import ProtocolDefinition
 
@@ -202,7 +211,18 @@ transitions:
 """
     )
     payloads = {event.name: event.payload for event in machine.events.values()}
-    assert payloads == {"Bare": None, "Loaded": OBJECT, "QuorumLost": Record((Field("role", STRING),))}
+    assert {name: payloads[name] for name in ("Bare", "Loaded")} == {"Bare": None, "Loaded": OBJECT}
+
+
+def test_the_built_in_events_have_payloads_of_their_own() -> None:
+    machine = compiled(BASE + "states: [Idle, {name: Done, final: success}]\n")
+    asked_for = Record((Field("role", STRING), Field("agents", ListOf(STRING))))
+    assert {event.name: event.payload for event in machine.events.values()} == {
+        "QuorumLost": Record((Field("role", STRING),)),
+        "Cancelled": Record((Field("reason", STRING),)),
+        "Bound": asked_for,
+        "BindFailed": asked_for,
+    }
 
 
 def test_a_broadcast_without_recipients_goes_to_all_of_every_role_of_its_type() -> None:
