@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strabo_runtime.expressions.cel import plain_name
-from strabo_runtime.expressions.code import Code, Frame, Run, needed, use_iterations
+from strabo_runtime.expressions.code import Code, Frame, Run, is_null, needed, use_iterations
 from strabo_runtime.expressions.depth import built_size
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.reading import Root
@@ -116,7 +116,7 @@ class Builder(ABC):
         nullable = False
         for code in codes:
             nullable = nullable or code.nullable
-            if code.constant and code.type is None:
+            if is_null(code):
                 continue
             type_ = None if type_ is None or code.type is None else common(type_, code.type, self.named)
         if type_ is None:

@@ -56,6 +56,11 @@ class Code:
     measured: bool = False
 
 
+def is_null(code: Code) -> bool:
+    """Whether it is the literal null."""
+    return code.constant and code.nullable
+
+
 def needed(code: Code) -> Code:
     """The same code, with an error where it gives None."""
     if not code.nullable:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from strabo_runtime.expressions.building import Builder
-from strabo_runtime.expressions.code import Code, Frame, absence, needed
+from strabo_runtime.expressions.code import Code, Frame, absence, is_null, needed
 from strabo_runtime.expressions.depth import built_size, is_deep, too_deep
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
 from strabo_runtime.expressions.logic import check_enum_value
@@ -53,12 +53,12 @@ class Conformity:
         expected = unwrapped(expect, self._named)
         offset, length = extent
         accepts_null = is_optional(expect, self._named) or resolve(expect, self._named) == ANY
-        if code.constant and code.type is None and not accepts_null:
+        if is_null(code) and not accepts_null:
             raise ExpressionError(
                 "null is given where a value is needed", code="expression-type", offset=offset, length=length
             )
         try:
-            certain = (code.constant and code.type is None) or fits(code.type, expected, self._named)
+            certain = is_null(code) or fits(code.type, expected, self._named)
         except Misfit as misfit:
             raise ExpressionError(
                 misfit.message, code="expression-type", offset=offset, length=length, hint=misfit.hint

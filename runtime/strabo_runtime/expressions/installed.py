@@ -86,10 +86,12 @@ def check_function(function: Function) -> None:
         seen.add(given)
     for type_ in (*(parameter.type for parameter in function.parameters), function.result):
         if (unknown := _reference(type_)) is not None:
-            raise FunctionsError(
-                f"the function `{name}` uses the type `{unknown}`; types of a protocol are unknown to it: write the"
-                " fields, or `object`"
-            )
+            raise FunctionsError(unknown_type(f"the function `{name}`", unknown))
+
+
+def unknown_type(what: str, name: str) -> str:
+    """What to say of a protocol's type in a function."""
+    return f"{what} uses the type `{name}`; the types of a protocol are unknown to it: write the fields, or `object`"
 
 
 def _reference(type_: Type) -> str | None:

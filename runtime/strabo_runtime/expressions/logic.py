@@ -9,7 +9,15 @@ from typing import Any
 
 from strabo_runtime.expressions import operators
 from strabo_runtime.expressions.building import Builder
-from strabo_runtime.expressions.code import CHARACTERS_AN_ITERATION, Code, Frame, Run, needed, use_iterations
+from strabo_runtime.expressions.code import (
+    CHARACTERS_AN_ITERATION,
+    Code,
+    Frame,
+    Run,
+    is_null,
+    needed,
+    use_iterations,
+)
 from strabo_runtime.expressions.errors import EvaluationError, ExpressionError
 from strabo_runtime.expressions.operators import Binary
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
@@ -166,7 +174,7 @@ def _conditional(builder: Builder, codes: list[Code]) -> Code:
 def _equality(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code]) -> Code:
     wanted = node.function == "_==_"
     for side, other in ((0, 1), (1, 0)):
-        if isinstance(nodes[side], Constant) and codes[side].constant and codes[side].type is None:
+        if isinstance(nodes[side], Constant) and is_null(codes[side]):
             return _null_test(builder, node, codes[other], wanted)
     for side, other in ((0, 1), (1, 0)):
         check_enum_value(builder, nodes[side], codes[other].type)

@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from strabo_runtime.expressions.errors import FunctionsError
-from strabo_runtime.expressions.installed import check_function
+from strabo_runtime.expressions.installed import check_function, unknown_type
 from strabo_runtime.expressions.registry import Function
-from strabo_runtime.expressions.resolution import is_optional
 from strabo_runtime.expressions.type_text import TypeTextError, read_type_text
 from strabo_runtime.expressions.types import (
     ANY,
@@ -51,8 +50,8 @@ def function(*, version: str, name: str | None = None) -> Callable[[Callable[...
 
     `str`, `int`, `float`, `bool`, `dict`, `list[...]`, `dict[str, ...]`, `datetime`, `timedelta`, `Any`, `Literal` of
     texts and `Optional` of these are understood; `Annotated[dict, "map<number>"]` writes a type in the language's own
-    words, and `Annotated[dict, {"cost": "number", "note": "string?"}]` a field map. A parameter with a default may be
-    left out.
+    words, and `Annotated[dict, {"cost": "number", "note": "string?"}]` a field map (`"open": True` lets others pass). A
+    parameter with a default may be left out.
 
     The function is given Python values: a `datetime` in UTC for a timestamp, a `timedelta` for a duration, and stored
     JSON as it is for `Any` and `dict`. Raises FunctionsError for a signature that cannot be used.
@@ -139,7 +138,7 @@ def _type(annotation: Any, what: str) -> Type:
         some = [each for each in inside if each is not type(None)]
         if len(some) == 1 and len(some) < len(inside):
             type_ = _type(some[0], what)
-            return type_ if is_optional(type_, {}) or type_ == ANY else OptionalOf(type_)
+            return type_ if isinstance(type_, OptionalOf) or type_ == ANY else OptionalOf(type_)
     if origin is list and len(inside) == 1:
         return ListOf(_item(inside[0], what))
     if origin is dict and len(inside) == 2 and inside[0] is str:
@@ -157,16 +156,24 @@ def _type(annotation: Any, what: str) -> Type:
 def _item(annotation: Any, what: str) -> Type:
     """The values of a list or a map cannot be optional; where some may be null they are anything."""
     type_ = _type(annotation, what)
-    return ANY if is_optional(type_, {}) else type_
+    return ANY if isinstance(type_, OptionalOf) else type_
 
 
 def _written(written: Any, what: str) -> Type:
     """A type in the language's own words: its text, or a field map."""
     if isinstance(written, dict):
-        return Record(tuple(Field(str(name), _written(each, what)) for name, each in written.items()))
+        fields = tuple(
+            Field(str(name), _written(each, what))
+            for name, each in written.items()
+            if not isinstance(each, bool)
+        )
+        return Record(fields, open=written.get("open") is True)
     if not isinstance(written, str):
         raise FunctionsError(f"{what}: {written!r} is no type of the language")
     try:
-        return read_type_text(written).type
+        read = read_type_text(written)
     except TypeTextError as error:
         raise FunctionsError(f"{what}: the type `{written}` cannot be read: {error.message}") from None
+    for name, _ in read.references:
+        raise FunctionsError(unknown_type(what, name))
+    return read.type

@@ -11,10 +11,10 @@ from typing import Any
 
 from strabo_runtime.expressions.depth import built_size
 from strabo_runtime.expressions.errors import EvaluationError
-from strabo_runtime.expressions.resolution import describe, is_optional
+from strabo_runtime.expressions.resolution import describe
 from strabo_runtime.expressions.schema import LARGEST_INTEGER, SMALLEST_INTEGER
 from strabo_runtime.expressions.time import from_datetime, from_timedelta
-from strabo_runtime.expressions.types import Field, Json, Type
+from strabo_runtime.expressions.types import Field, Json, OptionalOf, Type
 from strabo_runtime.expressions.validator import PayloadValidator
 
 _LONGEST_REASON = 300
@@ -38,7 +38,7 @@ class Function:
     def required(self) -> int:
         """How many arguments a call must have: those behind are optional."""
         count = len(self.parameters)
-        while count and is_optional(self.parameters[count - 1].type, {}):
+        while count and isinstance(self.parameters[count - 1].type, OptionalOf):
             count -= 1
         return count
 

@@ -158,13 +158,8 @@ def _unknown(name: str, offset: int, text: str, vocabulary: Vocabulary) -> Expre
     """An unknown variable or function; the library points at a call's bracket and at a selection's dot."""
     start = _word(text, name, offset)
     if text[start + len(name) :].lstrip().startswith("("):
-        return ExpressionError(
-            f"there is no function `{name}`",
-            code="unknown-function",
-            offset=start,
-            length=len(name),
-            hint=did_you_mean(name, (*ALL_FUNCTIONS, *vocabulary.functions)),
-        )
+        message, hint = _unknown_function(name, text[:start], vocabulary)
+        return ExpressionError(message, code="unknown-function", offset=start, length=len(name), hint=hint)
     hint = did_you_mean(name, vocabulary.names)
     if name in _TRIGGERS:
         hint = f"`{name}` is in scope only where every alternative of the trigger is {_TRIGGERS[name]}"
@@ -173,6 +168,19 @@ def _unknown(name: str, offset: int, text: str, vocabulary: Vocabulary) -> Expre
     return ExpressionError(
         f"`{name}` is not known here", code="unknown-name", offset=start, length=len(name), hint=hint
     )
+
+
+def _unknown_function(name: str, before: str, vocabulary: Vocabulary) -> tuple[str, str | None]:
+    """What to say of a call that CEL knows nothing of: also one of a known function with other arguments is that."""
+    known = (*ALL_FUNCTIONS, *vocabulary.functions)
+    if name not in known:
+        return f"there is no function `{name}`", did_you_mean(name, known)
+    if before.rstrip().endswith("."):
+        return (
+            f"{name}() is not called as a method",
+            f"write {name}(...) with the value as its first argument",
+        )
+    return f"{name}() does not take this many arguments", None
 
 
 def _no_overload(function: str, types: list[str], offset: int, text: str) -> ExpressionError:
