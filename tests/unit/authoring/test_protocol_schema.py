@@ -101,7 +101,7 @@ def test_schema_and_parser_agree_on_damaged_files(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", protocol_files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", expectations.files("good"), ids=lambda path: path.name)
 def test_schema_and_parser_agree_on_every_damage(path: Path) -> None:
     document = node_of(path).json
     assert disagreements(document, damages(document)) == []

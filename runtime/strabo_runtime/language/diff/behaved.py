@@ -246,11 +246,11 @@ def _transitions(pair: Pair) -> None:
     partner: dict[int, int] = {}
     for transition in pair.new.machine.transitions:
         candidates = waiting.get(_signature(transition), [])
-        same = [one for one in candidates if one.target == transition.target] or candidates
-        if same:
-            candidates.remove(same[0])
-            partner[transition.index] = same[0].index
-            _transition(pair, same[0], transition)
+        if candidates:
+            same = next((one for one in candidates if one.target == transition.target), candidates[0])
+            candidates.remove(same)
+            partner[transition.index] = same.index
+            _transition(pair, same, transition)
     for (state, key), listed in pair.new.machine.table.items():
         known = [partner[one.index] for one in listed if one.index in partner]
         order = [one.index for one in pair.old.machine.table.get((state, key), ()) if one.index in known]
