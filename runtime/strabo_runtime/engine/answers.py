@@ -18,7 +18,7 @@ from strabo_runtime.engine.identity import (
     start_digest,
 )
 from strabo_runtime.engine.inputs import Input, Message, Retry, Start, TimerDue
-from strabo_runtime.engine.instance import Incident, Instance
+from strabo_runtime.engine.instance import Change, Incident, Instance
 from strabo_runtime.engine.outputs import Outcome, Output, Rejection, Reply, Step
 from strabo_runtime.engine.rejection import clipped
 from strabo_runtime.engine.timers import without
@@ -124,11 +124,9 @@ def refuse(
     rejection: Rejection,
     violations: tuple[str, ...] = (),
 ) -> Step:
-    """Refuse, and remember it; but not for a stranger, who could fill the memory with ids at no cost."""
-    if not any(message.sender in agents for agents in instance.roles.values()):
-        return refuse_untraced(instance, message, rejection)
+    """Refuse, and remember it."""
     rejection = rejection.clipped()
-    after, changes = refused(instance, remember(instance, known, message, rejection))
+    after, changes = _traced(instance, known, message, rejection)
     return Step(
         message,
         "rejected",
@@ -141,6 +139,15 @@ def refuse(
     )
 
 
+def _traced(
+    instance: Instance, known: Known, message: Message, refusal: Rejection | None = None
+) -> tuple[Instance, tuple[Change, ...]]:
+    """Remember what has no effect; but not of a stranger, who could fill the memory with ids at no cost."""
+    if not any(message.sender in agents for agents in instance.roles.values()):
+        return instance, ()
+    return refused(instance, remember(instance, known, message, refusal))
+
+
 def refuse_untraced(instance: Instance | None, given: Message | Start, rejection: Rejection) -> Step:
     """Refuse without any trace in the instance."""
     rejection = rejection.clipped()
@@ -150,7 +157,7 @@ def refuse_untraced(instance: Instance | None, given: Message | Start, rejection
 
 def ignore(instance: Instance, message: Message, known: Known) -> Step:
     """Let a message pass that nothing takes, as its policy says."""
-    after, changes = refused(instance, remember(instance, known, message))
+    after, changes = _traced(instance, known, message)
     return Step(
         message,
         "ignored",

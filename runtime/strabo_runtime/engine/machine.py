@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from strabo_runtime.engine.lookup import Lookup, build_lookup
-from strabo_runtime.expressions import Environment, Expression, Function, PayloadValidator, Template, Validator
+from strabo_runtime.expressions import (
+    Environment,
+    Expression,
+    Function,
+    PayloadValidator,
+    Template,
+    Validator,
+)
 from strabo_runtime.expressions.types import NamedTypes, Type
 
 PlayedBy = Literal["agent", "engine", "human"]
