@@ -6,7 +6,15 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tests.benchmarks import delivery, engine_steps, instance_memory, worker_rate
+from tests.benchmarks import (
+    delivery,
+    engine_steps,
+    growth,
+    instance_memory,
+    replay_speed,
+    shipped,
+    worker_rate,
+)
 from tests.benchmarks.conditions import Conditions
 from tests.benchmarks.figures import Figure
 
@@ -34,6 +42,9 @@ def _on(broker: Broker) -> tuple[Benchmark, ...]:
 BENCHMARKS: tuple[Benchmark, ...] = (
     Benchmark(engine_steps.measure, engine_steps.NAMES),
     Benchmark(instance_memory.measure, instance_memory.NAMES),
+    Benchmark(growth.measure, growth.NAMES),
+    Benchmark(replay_speed.measure, replay_speed.NAMES),
+    Benchmark(shipped.measure, shipped.NAMES),
     *_on("embedded"),
     *_on("kafka"),
 )

@@ -37,6 +37,9 @@ class Aim:
 
 AIMS = {
     "engine_steps_per_s": Aim("at least", 25_000),
+    "growth_ratio": Aim("at most", 1.05),
+    "replay_steps_per_s": Aim("at least", 100_000),
+    "load_ms_worst": Aim("at most", 50),
     "instance_bytes": Aim("at most", 2_048),
     "worker_ratio_embedded": Aim("at least", 0.5),
     "worker_ratio_kafka": Aim("at least", 0.5),
