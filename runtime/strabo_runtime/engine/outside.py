@@ -13,7 +13,7 @@ from strabo_runtime.engine.execution import Execution, bounded_time
 from strabo_runtime.engine.identity import NotJson, content_digest, input_key, sender_key
 from strabo_runtime.engine.inputs import AgentsFound, Cancel, ChildEvent, ChildFinished
 from strabo_runtime.engine.instance import Instance
-from strabo_runtime.engine.machine import CANCELLED, Machine, child_key, event_key
+from strabo_runtime.engine.machine import BUILT_IN_EVENTS, CANCELLED, Machine, child_key, event_key
 from strabo_runtime.engine.microsteps import find, note, settle, settle_own, take
 from strabo_runtime.engine.outputs import Rejection, Step
 from strabo_runtime.engine.taking import final_checks, may_act, take_event
@@ -119,23 +119,28 @@ def child_event(machine: Machine, instance: Instance | None, given: ChildEvent) 
     """A child has something to tell. Raises StepError."""
 
     def aimless(instance: Instance) -> str | None:
+        if given.event in BUILT_IN_EVENTS:
+            return f"{given.event} is raised by the engine alone"
         known = find_child(instance, given.child) is not None
         return None if known else f"{given.child!r} is no child of {instance.id}"
 
     def act(execution: Execution) -> None:
-        _check_payload(execution, given)
-        take_event(execution, given.event, given.payload)
+        take_event(execution, given.event, _checked_payload(execution, given))
 
     content = (given.child, given.event, given.payload)
     return take_outside(machine, instance, given, content, act, aimless=aimless)
 
 
-def _check_payload(execution: Execution, given: ChildEvent) -> None:
+def _checked_payload(execution: Execution, given: ChildEvent) -> Json:
     """The child's definition is another one: what it sends need not be what this one declares."""
     validator = execution.lookup.event_validators.get(given.event)
-    errors = () if validator is None else validator.errors({} if given.payload is None else given.payload)
+    if validator is None:
+        return given.payload
+    payload = {} if given.payload is None else given.payload
+    errors = validator.errors(payload)
     if errors:
         raise StepError(f"the event {given.event} of {given.child} is not valid here: {'; '.join(errors)}")
+    return validator.normal(payload)
 
 
 # -- cancellation -----------------------------------------------------------------------------------------------------

@@ -469,6 +469,12 @@ def test_an_event_that_is_not_as_the_parent_declares_it_is_an_error(driver: Driv
     assert driver.variables["progress"] == 0
 
 
+def test_an_event_that_the_engine_alone_raises_is_ignored(driver: Driver) -> None:
+    made = driver.tell("QuorumLost", {"role": "Worker"})
+    assert made.verdict == "ignored"
+    assert driver.it.status == "running"
+
+
 def test_an_event_of_a_strangers_child_is_ignored(driver: Driver) -> None:
     made = driver.take(ChildEvent("x", "elsewhere", "Progress", {"percent": 1}, T0, T0))
     assert made.verdict == "ignored"

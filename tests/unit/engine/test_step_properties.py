@@ -1,4 +1,4 @@
-"""Whatever an instance is given, `step` gives a step: random inputs in any order on both shipped protocols."""
+"""Whatever an instance is given, `step` gives a step: random inputs in any order on four protocols."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from strabo_runtime.engine import (
+    AgentsFound,
+    Cancel,
+    ChildCancel,
+    ChildEvent,
+    ChildFinished,
+    ChildStart,
     Input,
     Instance,
     Machine,
     Message,
+    Outcome,
+    Parent,
+    Retry,
     Start,
     Step,
     TimerDue,
@@ -25,10 +34,13 @@ from strabo_runtime.engine import (
     encode_input,
     encode_instance,
     next_due,
+    next_retry,
+    recover,
     replay,
     step,
     timer_input,
 )
+from strabo_runtime.engine.snapshot import measured_size
 from strabo_runtime.expressions.types import (
     EnumOf,
     ListOf,
@@ -93,10 +105,108 @@ deadline: {after: PT2H, fail: too long}
 limits: {steps: 25, state_bytes: 3000}
 """
 
+LONG_HEAD = """
+protocol: Long
+version: "1"
+inputs: {factor: {type: integer, default: 2}, note: string?}
+participants:
+  - {name: Boss}
+  - {name: Desk, played_by: engine}
+  - {name: Worker, min: 1, max: 4, count: 3, capabilities: [work]}
+  - {name: Guest, min: 0, max: 2, open: true}
+  - {name: Judge, played_by: human}
+message_types:
+  Go: {from: Boss, to: Desk, payload: {n: integer}}
+  Knock: {from: Guest, to: Desk, payload: {}, unexpected: defer}
+  Ping: {from: [Boss, Worker, Guest], to: Desk, payload: {n: integer}}
+  Done: {from: Worker, to: Desk, payload: {}}
+  Split: {from: [Boss, Worker], to: Desk, payload: {parts: list<integer>}}
+  Swap: {from: Boss, to: Desk, payload: {leaver: string?, joiner: string?, count: integer?}}
+  Stop: {from: Boss, to: Desk, payload: {undo: boolean}}
+  Ask: {from: Desk, to: "Worker[all]", payload: {n: integer}}
+"""
+LONG = """
+events: {Progress: {percent: integer}, Tick: {}}
+variables:
+  sum: {type: integer, initial: "${ factor }"}
+  trail: {type: list<string>, initial: []}
+states:
+  - idle
+  - name: busy
+    timeout: {after: PT40M, to: calm}
+    expects:
+      - {message: Done, from: Worker, within: PT10M, remind: {every: PT4M, times: 1}, on_timeout: replace}
+    on_entry:
+      - broadcast: {message: Ask, payload: {n: $sum}}
+  - name: calm
+    on_exit:
+      - cancel_protocol: {as: part}
+  - {name: over, final: success}
+  - {name: lost, final: failure, on_entry: [{append_to_list: {list_name: trail, value: lost}}]}
+transitions:
+  - from: [idle, calm]
+    to: busy
+    trigger: {message: Go}
+    actions:
+      - start_protocol: {protocol: Errand, as: errand, inputs: {n: $sum}, roles: {A: Worker, B: "${ message.from }"}}
+    compensation:
+      - cancel_protocol: {as: part}
+      - start_protocol: {protocol: Refund, inputs: {n: "${ sum }"}}
+      - send: {message: Ask, payload: {n: 0}, to: "${ roles.Worker }"}
+  - from: busy
+    trigger: {message: Split}
+    actions:
+      - start_protocol: {for_each: message.payload.parts, protocol: Part, as: part, inputs: {n: "${ 100 / each }"}}
+    compensation:
+      - append_to_list: {for_each: message.payload.parts, list_name: trail, value: "undo ${ each }"}
+      - emit: {event: Tick}
+      - compensate
+      - log: compensated
+  - from: "*"
+    trigger: {message: Ping}
+    actions:
+      - set_variable: {name: sum, value: "${ sum + message.payload.n }"}
+      - emit: {event: Progress, payload: {percent: "${ sum }"}, to: parent}
+    compensation: [{set_variable: {name: sum, value: "${ sum - message.payload.n }"}}]
+  - {from: busy, to: calm, trigger: {message: Done}}
+  - from: [busy, calm]
+    trigger: {message: Swap}
+    actions:
+      - unbind: {role: Guest}
+      - bind: {role: Worker, agents: "${ has(message.payload.joiner) ? [message.payload.joiner] : [] }"}
+      - replace: {role: Worker, agents: "${ has(message.payload.leaver) ? [message.payload.leaver] : [] }"}
+      - bind: {role: Worker, count: "has(message.payload.count) ? message.payload.count : 0"}
+  - {from: calm, trigger: {message: Knock}, actions: [{append_to_list: {list_name: trail, value: $message.from}}]}
+  - from: [busy, calm]
+    trigger: [{child: part}, {child: errand, outcome: success}]
+    actions:
+      - append_to_list: {list_name: trail, value: "${ child.name + child.outcome }"}
+  - {from: busy, to: lost, trigger: {child: errand, outcome: failure}}
+  - from: "*"
+    trigger: {event: Progress}
+    actions: [{set_variable: {name: sum, value: "${ event.payload.percent }"}}]
+  - {from: calm, to: busy, reenter: true, trigger: [{event: Bound}, {event: BindFailed}]}
+  - {from: busy, to: busy, reenter: true, trigger: {event: Bound}}
+  - {from: calm, trigger: {event: Cancelled}, actions: [{compensate: {}}]}
+  - {from: "*", trigger: {message: Stop}, condition: message.payload.undo, actions: [compensate]}
+  - {from: busy, to: over, trigger: {message: Stop}}
+  - {from: calm, trigger: {message: Stop}, actions: [{fail: stopped}]}
+  - {from: calm, to: over, condition: "children.part.size() > 1 && children.part.all(c, c.status == 'success')"}
+constraints:
+  - {name: small, expression: sum < 1000, phase: always}
+  - {name: short, expression: trail.size() < 9, phase: after, on_violation: fail}
+  - {name: polite, expression: message.payload.n > -2, enforced_on: Ping}
+labels: {sum: $sum, parts: "${ children.part.size() }"}
+result: {trail: $trail, parent: "${ instance.parent }", first: "${ children.part[0].result }"}
+deadline: {after: PT2H, fail: too long}
+limits: {steps: 30, state_bytes: 6000, deferred: 3}
+"""
+
 MACHINES = {
     "task_auction": shipped("task_auction"),
     "code_review": shipped("code_review"),
     "sample": machine_of(SAMPLE),
+    "long": machine_of(LONG, LONG_HEAD),
 }
 AGENTS = (
     "a1",
@@ -204,6 +314,39 @@ def starts(draw: st.DrawFn, machine: Machine) -> Start:
         named=draw(st.dictionaries(names, agents, max_size=2)),
         bound=draw(st.dictionaries(names, agents, max_size=4)),
         or_send=draw(st.booleans()),
+        inputs=draw(
+            st.just({}) | st.dictionaries(st.sampled_from(["factor", "note", "x"]), GARBAGE, max_size=2)
+        ),
+        parent=draw(st.none() | st.builds(Parent, st.just("p1"), st.just("kid"), st.integers(1, 16))),
+    )
+
+
+def from_outside() -> st.SearchStrategy[Any]:
+    """What hosts, children and operators give, most of it to what the instance waits for."""
+    ids = st.sampled_from(["o1", "o2", "m1"]) | st.uuids().map(str)
+    times = {"received_at": TIMES, "now": TIMES | st.integers()}
+    agents = st.lists(st.sampled_from(AGENTS), max_size=3).map(tuple)
+    strangers = st.sampled_from(["i1:1:child:0", "i1:2:child:0", "x"])
+    return st.one_of(
+        st.builds(Ended, st.integers(0, 3), st.booleans(), GARBAGE),
+        st.builds(Ended, st.integers(0, 3), st.just(True), st.integers(0, 5)),
+        st.builds(Told, st.integers(0, 3), ids, st.integers(-5, 1200)),
+        st.builds(Answered, agents),
+        st.builds(Answered, agents),
+        st.just(Turn()),
+        st.builds(Cancel, ids, st.just("ops"), st.text(max_size=5), **times),
+        st.builds(
+            ChildFinished,
+            ids,
+            strangers,
+            st.sampled_from(["success", "failure"]),
+            GARBAGE,
+            st.none(),
+            **times,
+        ),
+        st.builds(ChildEvent, ids, strangers, st.sampled_from(["Progress", "Tick", "Odd"]), GARBAGE, **times),
+        st.builds(AgentsFound, ids, st.just("i1:2:bind:0"), agents, **times),
+        st.builds(Retry, ids, st.sampled_from(["m1", "m2"]), times["now"]),
     )
 
 
@@ -225,12 +368,13 @@ STARTERS: dict[str, Message] = {
     ),
     "code_review": Message("go", "ci", "InitiateReview", {"pr_url": "u", "diff_content": "+"}, T0, T0, T0),
     "sample": Message("go", "boss", "Go", {"n": 3}, T0, T0, T0),
+    "long": Message("go", "boss", "Go", {"n": 3}, T0, T0, T0),
 }
 
 
 def good_start(name: str) -> Start:
     """A start that is taken, so that the inputs after it have something to act on."""
-    role = {"task_auction": "Solver", "code_review": "reviewer", "sample": "Worker"}[name]
+    role = {"task_auction": "Solver", "code_review": "reviewer", "sample": "Worker", "long": "Worker"}[name]
     message = STARTERS[name]
     return Start(message.id, "i1", message.sender, T0, T0, message, {}, {role: ("a1", "a2", "a3")})
 
@@ -240,6 +384,54 @@ class Due:
 
     def __init__(self, late: int) -> None:
         self.late = late
+
+
+class Ended:
+    """Stands for the end of the child at a place."""
+
+    def __init__(self, place: int, well: bool, result: Any) -> None:
+        self.place, self.well, self.result = place, well, result
+
+    def resolved(self, instance: Instance) -> Input | None:
+        if self.place >= len(instance.children):
+            return None
+        child = instance.children[self.place].id
+        outcome: Any = "success" if self.well else "failure"
+        error = None if self.well else "failed"
+        return ChildFinished(f"{child}:outcome", child, outcome, self.result, error, T0, T0)
+
+
+class Told:
+    """Stands for an event of the child at a place."""
+
+    def __init__(self, place: int, made: str, percent: int) -> None:
+        self.place, self.made, self.percent = place, made, percent
+
+    def resolved(self, instance: Instance) -> Input | None:
+        if self.place >= len(instance.children):
+            return None
+        child = instance.children[self.place].id
+        return ChildEvent(self.made, child, "Progress", {"percent": self.percent}, T0, T0)
+
+
+class Answered:
+    """Stands for the answer to the oldest open bind request."""
+
+    def __init__(self, agents: tuple[str, ...]) -> None:
+        self.agents = agents
+
+    def resolved(self, instance: Instance) -> Input | None:
+        if not instance.requests:
+            return None
+        asked = instance.requests[0].id
+        return AgentsFound(f"{asked}:found", asked, self.agents, T0, T0)
+
+
+class Turn:
+    """Stands for the turn of a deferred message."""
+
+    def resolved(self, instance: Instance) -> Input | None:
+        return next_retry(instance, T0)
 
 
 def inputs_for(name: str) -> st.SearchStrategy[list[Any]]:
@@ -254,7 +446,8 @@ def inputs_for(name: str) -> st.SearchStrategy[list[Any]]:
     )
     due = st.integers(0, 90).map(Due)
     return st.lists(
-        st.one_of(sensible, sensible, messages(machine), due, timers, starts(machine)), max_size=14
+        st.one_of(sensible, sensible, messages(machine), due, timers, starts(machine), from_outside()),
+        max_size=14,
     )
 
 
@@ -272,6 +465,8 @@ def _sensible(message: Message) -> Message:
 
 
 def resolved(instance: Instance | None, item: Any) -> Input | None:
+    if isinstance(item, Ended | Told | Answered | Turn):
+        return None if instance is None or instance.status != "running" else item.resolved(instance)
     if not isinstance(item, Due):
         found: Input = item
         return found
@@ -314,12 +509,19 @@ def check(machine: Machine, made: list[Step]) -> None:
                 assert one.after.variables == one.before.variables
                 assert one.after.state == one.before.state
                 assert one.after.roles == one.before.roles
-        outcomes += sum(
-            type(output).__name__ == "Outcome" for output in one.outputs if one.verdict != "duplicate"
-        )
+        if one.verdict != "duplicate" and one.after is not None:
+            outcomes += sum(isinstance(output, Outcome) for output in one.outputs)
         if one.after is not None and one.after.status != "running":
             assert next_due(one.after) is None
+            assert next_retry(one.after, T0) is None
+            assert not (one.after.requests or one.after.deferred or one.after.compensations)
+        if one.after is not None:
+            assert one.after.size_bound >= measured_size(one.after)
     assert outcomes <= 1
+    ids = [
+        output.id for one in made for output in one.outputs if isinstance(output, ChildStart | ChildCancel)
+    ]
+    assert len(ids) == len(set(ids))
 
 
 def _without_memory(instance: Instance | None) -> dict[str, Any] | None:
@@ -389,6 +591,8 @@ def test_replay_and_recovery_give_the_same_bytes(name: str, data: st.DataObject)
             recovered = apply_changes(machine, recovered, [(path, value) for path, value in changes])
         assert stored(recovered) == stored(one.after)
         assert recovered == one.after
+    at_once = recover(machine, None, [orjson.loads(orjson.dumps(one.changes)) for one in made if one.changes])
+    assert stored(at_once) == stored(recovered)
 
 
 @pytest.mark.parametrize("name", sorted(MACHINES))
