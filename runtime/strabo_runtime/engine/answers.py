@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
+from strabo_runtime.engine.binding import without_request
 from strabo_runtime.engine.changes import KEPT_INCIDENTS, failed, refused
 from strabo_runtime.engine.completion import outcome_of
 from strabo_runtime.engine.deferral import due_for_retry, without_retried
@@ -17,7 +18,7 @@ from strabo_runtime.engine.identity import (
     sender_key,
     start_digest,
 )
-from strabo_runtime.engine.inputs import Input, Message, Retry, Start, TimerDue
+from strabo_runtime.engine.inputs import AgentsFound, Input, Message, Retry, Start, TimerDue
 from strabo_runtime.engine.instance import Change, Incident, Instance
 from strabo_runtime.engine.outputs import Outcome, Output, Rejection, Reply, Step
 from strabo_runtime.engine.rejection import clipped
@@ -188,12 +189,16 @@ def fail(instance: Instance | None, given: Input, reason: str, *, incident: bool
 
 
 def _consumed(instance: Instance, given: Input) -> Instance:
-    """The instance without what the input took up: a timer does not fire again, nor is a deferred message kept."""
+    """The instance without what the input took up: a timer does not fire again, a deferred message is not kept, and the
+    directory is not asked again.
+    """
     if isinstance(given, TimerDue):
         timers, pending = without(instance, given.key, given.due)
         if timers == instance.timers and pending == instance.pending:
             return instance
         return replace(instance, timers=timers, pending=pending)
+    if isinstance(given, AgentsFound):
+        return without_request(instance, given.request)
     return without_retried(instance) if isinstance(given, Retry) else instance
 
 

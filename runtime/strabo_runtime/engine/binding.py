@@ -73,6 +73,21 @@ def open_requests(machine: Machine, instance: Instance) -> tuple[BindRequest, ..
     )
 
 
+def without_request(instance: Instance, request_id: str) -> Instance:
+    """The instance that waits for this answer no more; what its silent agents owed is owed no more."""
+    request = next((one for one in instance.requests if one.id == request_id), None)
+    if request is None:
+        return instance
+    present = instance.roles[request.role]
+    silent = [agent for agent in request.silent if agent not in present]
+    debts = tuple(debt for debt in instance.pending if debt.role != request.role or debt.agent not in silent)
+    return altered(
+        instance,
+        requests=tuple(one for one in instance.requests if one is not request),
+        pending=debts if len(debts) < len(instance.pending) else instance.pending,
+    )
+
+
 def _question(
     machine: Machine, roles: Mapping[str, Agents], dropped: Mapping[str, Agents], request: OpenRequest
 ) -> BindRequest:

@@ -124,6 +124,8 @@ def failed(before: Instance, after: Instance) -> tuple[Change, ...]:
         changes.append(("deferred", _changed_messages(before.deferred, after.deferred)))
     if after.retry != before.retry:
         changes.append(("retry", after.retry))
+    if after.requests is not before.requests:
+        changes.append(("requests", encode_requests(after.requests)))
     return tuple(changes)
 
 

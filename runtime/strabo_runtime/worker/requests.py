@@ -233,7 +233,8 @@ def _options(envelope: Envelope) -> Options:
     said: Any = _json(envelope.start, "start")
     if not isinstance(said, dict):
         raise _Unreadable("its envelope's start is no JSON object", "undecodable")
-    roles, inputs, parent = said.get("roles") or {}, said.get("inputs") or {}, said.get("parent")
+    roles, inputs, parent = (said.get(name) for name in ("roles", "inputs", "parent"))
+    roles, inputs = {} if roles is None else roles, {} if inputs is None else inputs
     if not isinstance(roles, dict) or not all(_are_ids(agents) for agents in roles.values()):
         raise _Unreadable("the roles of its envelope's start are not {role: [agent ids]}", "undecodable")
     if not isinstance(inputs, dict):
