@@ -72,16 +72,16 @@ def _check_errand(instances: dict[str, Instance], errand: str, load: ErrandLoad)
         assert (parent.status, parent.error) == ("failure", "cancelled")
     else:
         assert parent.state == ("Broken" if errand in load.broken else "Done")
-        assert parent.variables["notes"] == load.noted[errand]
+        assert parent.variables.json["notes"] == load.noted[errand]
         assert len(load.noted[errand]) == NOTES
         assert [child.status for child in parent.children[:3]] == [leg.status for leg in legs]
-        assert sorted(leg.variables["number"] for leg in legs if leg.status == "success") == sorted(
-            parent.variables["passed"]
+        assert sorted(leg.variables.json["number"] for leg in legs if leg.status == "success") == sorted(
+            parent.variables.json["passed"]
         )
         assert len(parent.roles["Helper"]) == 2
     failed = parent.status == "failure"
-    assert [child.variables["number"] for child in undone] == (
-        [-leg.variables["number"] for leg in legs] if failed else []
+    assert [child.variables.json["number"] for child in undone] == (
+        [-leg.variables.json["number"] for leg in legs] if failed else []
     )
     assert all(child.error != "cancelled" for child in undone)
 

@@ -116,7 +116,13 @@ class SetClock(Clock):
 
 
 def definition(
-    text: str = PROTOCOL, *, withdrawn: bool = False, published_at: int = 0, name: str | None = None
+    text: str = PROTOCOL,
+    *,
+    withdrawn: bool = False,
+    published_at: int = 0,
+    name: str | None = None,
+    children: Mapping[str, str] | None = None,
+    functions: Mapping[str, str] | None = None,
 ) -> Stored:
     """A record of the definitions topic."""
     machine = compiled(text)
@@ -127,6 +133,8 @@ def definition(
         text=text,
         published_at=published_at,
         withdrawn=withdrawn,
+        children=orjson.dumps(children or {}),
+        functions=orjson.dumps(functions or {}),
     )
     key = definition_key(published.name, published.version, published.hash)
     return Stored("ns.definitions", 0, 0, 0, key.encode(), encode(published))
@@ -139,11 +147,12 @@ def announcement(
     load: int = 0,
     healthy: bool = True,
     capabilities: Sequence[str] = ("watch",),
+    plays: tuple[str, str] = ("Counter", "Watcher"),
 ) -> Stored:
     """A record of the agents topic."""
     agent = Agent(
         agent_id=agent_id,
-        plays=(Plays(protocol="Counter", role="Watcher"),),
+        plays=(Plays(protocol=plays[0], role=plays[1]),),
         capabilities=tuple(capabilities),
         load=load,
         healthy=healthy,
@@ -218,6 +227,17 @@ class Bench:
         """Queue envelopes and step them."""
         return self.give(*(self.record(one, at=at) for one in sent))
 
+    def know(self, record: Stored) -> None:
+        """Take in a definition, compiled before."""
+        published = decode(record.value or b"", Definition)
+        self.catalogue.apply(record)
+        self.catalogue._compiled[published.hash] = compiled(published.text)
+
+    def pass_on(self) -> Work | None:
+        """Step what instances were told by instances since the last time."""
+        told, self.written["inbox"] = self.between(), []
+        return self.take(*told)
+
     def told(self) -> list[Envelope]:
         """What stands on the replies topic."""
         return [decode(record.value or b"", Envelope) for record in self.written.get("replies", [])]
@@ -235,6 +255,10 @@ class Bench:
         return [
             decode(record.value or b"", Envelope) for record in self.written.get("role.Counter.Watcher", [])
         ]
+
+    def between(self) -> list[Envelope]:
+        """What instances were told by instances."""
+        return [decode(record.value or b"", Envelope) for record in self.written.get("inbox", [])]
 
     def state(self) -> dict[str, InstanceState]:
         """The last state of each instance."""

@@ -286,7 +286,7 @@ def _fields(record: object) -> dict[str, object]:
     return {name: getattr(record, name) for name in record.__slots__}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("kind", ["command", "child", "reply", "outcome", "delivery"])
+@pytest.mark.parametrize("kind", ["reply", "outcome", "delivery"])
 def test_what_the_inbox_does_not_take_becomes_a_dead_letter(kind: str) -> None:
     bench = Bench()
 
