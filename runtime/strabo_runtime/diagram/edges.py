@@ -6,23 +6,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from strabo_runtime.diagram.effects import effects
 from strabo_runtime.engine.machine import (
-    Action,
-    Emit,
+    ChildTrigger,
+    DebtEffect,
     EventTrigger,
+    Expectation,
     GoTo,
     Machine,
     MessageTrigger,
     RaiseEvent,
-    Send,
-    StartTimer,
+    ReplaceSilent,
+    Skip,
     State,
     TimerSpec,
     Transition,
     Trigger,
 )
 
-EdgeKind = Literal["message", "event", "automatic", "timeout"]
+EdgeKind = Literal["message", "event", "child", "automatic", "timeout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,52 @@ def edges(machine: Machine) -> tuple[Edge, ...]:
     return (*_transition_edges(machine), *_timer_edges(machine))
 
 
-def notes(state: State) -> tuple[str, ...]:
-    """What a state waits for beside its arrows: whom it expects what from, and the event that its timeout raises."""
-    lines = []
-    for expectation in state.expects:
-        within = f" within {expectation.within.source}" if expectation.within is not None else ""
-        lines.append(f"expects {' or '.join(expectation.messages)} from {expectation.role}{within}")
+def notes(machine: Machine, state: State) -> tuple[str, ...]:
+    """What a state does and waits for beside its arrows: its entry and exit, what it expects, its timeout's event, and
+    what it keeps for later."""
+    lines = [f"entry / {effect}" for effect in effects(state.on_entry)]
+    lines += [f"exit / {effect}" for effect in effects(state.on_exit)]
+    lines += [_expects(expectation) for expectation in state.expects]
     if state.timeout is not None and isinstance(state.timeout.effect, RaiseEvent):
         lines.append(_when(state.timeout))
+    deferred = _deferred(machine, state)
+    if deferred:
+        lines.append(f"defers {', '.join(deferred)}")
     return tuple(lines)
+
+
+def _expects(expectation: Expectation) -> str:
+    text = f"expects {' or '.join(expectation.messages)} from {expectation.role}"
+    if expectation.within is not None:
+        text += f" within {expectation.within.source}"
+    if expectation.remind is not None:
+        text += f", reminds every {expectation.remind.every.source}"
+    return text + _else(expectation.on_timeout)
+
+
+def _else(effect: DebtEffect | None) -> str:
+    match effect:
+        case Skip():
+            return ", else skips"
+        case ReplaceSilent():
+            return ", else replaces"
+        case RaiseEvent(event):
+            return f", else event {event}"
+        case GoTo() | None:
+            return ""
+
+
+def _deferred(machine: Machine, state: State) -> list[str]:
+    """The messages of agents that the state keeps until another one takes them."""
+    if state.final is not None:
+        return []
+    return [
+        message.name
+        for message in machine.messages.values()
+        if (message.unexpected or machine.unexpected) == "defer"
+        and (state.name, message.name) not in machine.table
+        and any(machine.roles[sender].played_by != "engine" for sender in message.senders)
+    ]
 
 
 def _transition_edges(machine: Machine) -> Iterator[Edge]:
@@ -66,7 +105,7 @@ def _transition_edges(machine: Machine) -> Iterator[Edge]:
                 kind=_kind(transition),
                 label=" or ".join(_trigger(trigger) for trigger in transition.triggers),
                 condition=transition.condition.text if transition.condition else "",
-                effects=tuple(_effects(transition.actions)),
+                effects=_effects(transition),
             )
 
 
@@ -92,23 +131,29 @@ def _open_states(machine: Machine) -> tuple[str, ...]:
 def _kind(transition: Transition) -> EdgeKind:
     if not transition.triggers:
         return "automatic"
-    return "message" if isinstance(transition.triggers[0], MessageTrigger) else "event"
+    match transition.triggers[0]:
+        case MessageTrigger():
+            return "message"
+        case ChildTrigger():
+            return "child"
+        case EventTrigger():
+            return "event"
 
 
 def _trigger(trigger: Trigger) -> str:
-    if isinstance(trigger, EventTrigger):
-        return f"event {trigger.event}"
-    return trigger.message if trigger.role is None else f"{trigger.message} from {trigger.role}"
+    match trigger:
+        case MessageTrigger(message, role):
+            return message if role is None else f"{message} from {role}"
+        case ChildTrigger(child, outcome):
+            return f"child {child} ends" if outcome is None else f"child {child} ends in {outcome}"
+        case EventTrigger(event):
+            return f"event {event}"
 
 
-def _effects(actions: tuple[Action, ...]) -> Iterator[str]:
-    for action in actions:
-        if isinstance(action, Send):
-            yield f"send {action.message}"
-        elif isinstance(action, Emit):
-            yield f"emit {action.event}"
-        elif isinstance(action, StartTimer):
-            yield f"timer {action.name}"
+def _effects(transition: Transition) -> tuple[str, ...]:
+    undone = list(effects(transition.compensation))
+    kept = [f"undone by {', '.join(undone)}"] if undone else []
+    return (*effects(transition.actions), *kept)
 
 
 def _when(timer: TimerSpec) -> str:

@@ -10,8 +10,14 @@ from pathlib import Path
 from strabo_runtime.diagram.edges import Edge, edges, notes
 from strabo_runtime.engine.machine import Machine
 
-_COLOURS = {"message": "#1f4e79", "event": "#7a4a00", "automatic": "#555555", "timeout": "#8a1f1f"}
-_STYLES = {"message": "solid", "event": "solid", "automatic": "dashed", "timeout": "dotted"}
+_COLOURS = {
+    "message": "#1f4e79",
+    "event": "#7a4a00",
+    "child": "#3b6b2f",
+    "automatic": "#555555",
+    "timeout": "#8a1f1f",
+}
+_STYLES = {"message": "solid", "event": "solid", "child": "bold", "automatic": "dashed", "timeout": "dotted"}
 _FINAL_COLOURS = {"success": "#dff0d8", "failure": "#f5d5d5"}
 _CONDITION_WIDTH = 48
 
@@ -23,7 +29,7 @@ def to_mermaid(machine: Machine) -> str:
         label = _mermaid_text(" ".join(_label(edge)))
         lines.append(f"    {edge.source} --> {edge.target}" + (f" : {label}" if label else ""))
     for state in machine.states.values():
-        lines += [f"    {state.name} : {_mermaid_text(note)}" for note in notes(state)]
+        lines += [f"    {state.name} : {_mermaid_text(note)}" for note in notes(machine, state)]
     lines += [f"    {state.name} --> [*]" for state in machine.states.values() if state.final is not None]
     return "\n".join(lines) + "\n"
 
@@ -43,7 +49,7 @@ def to_dot(machine: Machine) -> str:
             f', fillcolor="{_FINAL_COLOURS[state.final]}", peripheries=2' if state.final is not None else ""
         )
         tooltip = f", tooltip={_quote(state.description)}" if state.description else ""
-        label = _quote("\n".join((state.name, *notes(state))))
+        label = _quote("\n".join((state.name, *notes(machine, state))))
         lines.append(f"    {_quote(state.name)} [id={_quote(state.name)}, label={label}{extra}{tooltip}];")
     lines.append(f"    start -> {_quote(machine.initial)};")
     for index, edge in enumerate(edges(machine)):
