@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, assert_never
 
-from strabo_runtime.expressions import format_duration, format_timestamp, parse_timestamp
+from strabo_runtime.expressions import Expression, format_duration, format_timestamp, parse_timestamp
 from strabo_runtime.expressions.types import (
     EnumOf,
     Json,
@@ -26,7 +26,10 @@ from strabo_runtime.simulator.schema_values import SchemaValues
 
 _WORDS = ("alpha", "beta", "gamma", "delta", "epsilon")
 _ANYTHING: tuple[Json, ...] = (None, True, 1.5, "text", [1], {"key": "value"})
-_NO_HINTS = Hints({}, {})
+_NO_HINTS = Hints()
+FULLNESS = (0.2, 0.5, 0.95)
+"""How many of the optional fields a payload has: some say much, others little."""
+
 _MINUTE = 60_000
 _DEEPEST = 4
 _REMEMBERED = 50
@@ -34,12 +37,16 @@ _REMEMBERED = 50
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes a payload, in which role, when, and what it may know: variables and the like, by name."""
+    """Who writes a payload, in which role, when, and what it may know.
+
+    `facts` are variables and the like, by name; `evaluate` gives an expression's value, None where it has none.
+    """
 
     sender: str
     role: str
     now: int
     facts: Mapping[str, Json] = field(default_factory=dict)
+    evaluate: Callable[[Expression], Json] = lambda _: None
 
 
 class Payloads:
@@ -54,6 +61,7 @@ class Payloads:
         self._hints = hints
         self._seen: dict[str, deque[Json]] = {}
         self._known_numbers: deque[float] = deque(maxlen=_REMEMBERED)
+        self._fullness = 0.5
 
     def observe(self, payload: Json) -> None:
         """Remember the values of a payload by their fields' names."""
@@ -71,16 +79,21 @@ class Payloads:
 
     def of_schema(self, schema: Any, writer: Writer) -> Json:
         """A value that a JSON Schema probably takes."""
-        return SchemaValues(self._random, schema, lambda name: self._text(name, writer)).make()
+        fullness = self._random.choice(FULLNESS)
+        return SchemaValues(self._random, schema, lambda name: self._text(name, writer), fullness).make()
 
     def make(self, kind: Type, writer: Writer, name: str = "", depth: int = 0) -> Json:
         """A valid value of this type, as the writer might give it; `name` is the field it is for."""
         random = self._random
+        if depth == 0:
+            self._fullness = random.choice(FULLNESS)
         match kind:
             case Record(fields=fields):
                 made: dict[str, Json] = {}
                 for one in fields:
-                    if isinstance(one.type, OptionalOf) and (depth > _DEEPEST or random.random() < 0.5):
+                    if isinstance(one.type, OptionalOf) and (
+                        depth > _DEEPEST or random.random() >= self._fullness
+                    ):
                         continue
                     made[one.name] = self.make(one.type, writer, one.name, depth + 1)
                 return made
@@ -124,7 +137,7 @@ class Payloads:
     def _integer(self, name: str, writer: Writer) -> int:
         asked = self._asked(name, writer)
         if isinstance(asked, int | float) and not isinstance(asked, bool) and self._random.random() < 0.7:
-            return int(asked) + self._random.choice((-1, 0, 0, 1))
+            return int(asked) + self._random.choice((-1, 0, 0, 0, 0, 1))
         if self._random.random() < 0.3:
             known = self._known(name, int)
             if isinstance(known, int):
@@ -171,11 +184,11 @@ class Payloads:
     def _asked(self, name: str, writer: Writer) -> Json:
         """A value that some condition compares the field with; None where there is none."""
         found: list[Json] = list(self._hints.literals.get(name, ()))
-        for path in self._hints.paths.get(name, ()):
-            value = resolve(path, writer.facts)
-            if value is not None:
-                found.append(value)
-        return self._random.choice(found) if found else None
+        found += [resolve(path, writer.facts) for path in self._hints.paths.get(name, ())]
+        found += [writer.evaluate(expression) for expression in self._hints.expressions.get(name, ())]
+        known = [value for value in found if value is not None and value != []]
+        chosen = self._random.choice(known) if known else None
+        return self._random.choice(chosen) if isinstance(chosen, list) else chosen
 
     def _known(self, name: str, kind: type[int] | type[str]) -> int | str | None:
         values = [

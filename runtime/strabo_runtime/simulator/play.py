@@ -10,7 +10,8 @@ from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import Reply, Step
 from strabo_runtime.engine.rejection import Rejection
 from strabo_runtime.simulator.coverage import Coverage, Reach, coverage_lines
-from strabo_runtime.simulator.player import Playbook, Player, Run
+from strabo_runtime.simulator.deck import Playbook
+from strabo_runtime.simulator.player import Player, Run
 from strabo_runtime.simulator.story import tell
 
 _SHOWN_RUNS = 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final, NamedTuple
@@ -11,18 +11,16 @@ from typing import Final, NamedTuple
 from strabo_runtime.engine.identity import human_agent, outcome_id
 from strabo_runtime.engine.inputs import Agents, ChildFinished, Message, Start
 from strabo_runtime.engine.instance import Instance
-from strabo_runtime.engine.machine import InputDeclaration, Machine, MessageType
-from strabo_runtime.engine.outputs import ChildCancel, ChildStart, Delivery, Step
+from strabo_runtime.engine.machine import Machine
+from strabo_runtime.engine.outputs import ChildCancel, ChildStart, Step
 from strabo_runtime.engine.timers import next_due, timer_input
 from strabo_runtime.engine.transition import step
-from strabo_runtime.expressions import format_timestamp
-from strabo_runtime.expressions.types import Json, OptionalOf
-from strabo_runtime.simulator.catalogue import Catalogue
+from strabo_runtime.expressions.types import Json
 from strabo_runtime.simulator.crowd import Crowd
-from strabo_runtime.simulator.deck import Card, Deck, deck_of
+from strabo_runtime.simulator.deck import Card, Deck, Playbook
 from strabo_runtime.simulator.errands import Errand
 from strabo_runtime.simulator.host import Host
-from strabo_runtime.simulator.payloads import Payloads, Writer
+from strabo_runtime.simulator.writing import MessageWriter
 
 LONGEST_RUN: Final = 500
 """A run that has not ended after so many inputs never ends, as far as random play can tell."""
@@ -30,18 +28,27 @@ LONGEST_RUN: Final = 500
 _HURRY = 120
 """After so many inputs moves are chosen that lead on, so that a run which can end does."""
 
-_TRIES = 4
+_TRIES = 10
 _LONGEST_PAUSE = 60_000
-_CHATTER = (0.0, 0.0, 0.0, 0.15, 0.4, 1.0)
+_SILENCES = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.15, 0.4, 0.4, 1.0)
 """How many of its agents may be silent in a run: in most none, in some all."""
 
-_IMPATIENCE = (0.02, 0.1, 0.3)
+_IMPATIENCE = (0.01, 0.01, 0.1, 0.3)
 """How likely it is that the next timer fires before anybody sends."""
 
-_ODD = 0.1
+_ODD = 0.07
 """How often a message is sent whatever becomes of it."""
 
-_GIVES_UP = 0.1
+_ALONE = 0.8
+"""How often a protocol starts without a message that is made for it but would take one."""
+
+_CANCELS = 0.02
+"""How often somebody cancels."""
+
+_EXPLORES = 0.15
+"""How often, of several messages, the one is sent that leads where the run has been least."""
+
+_GIVES_UP = (0.0, 0.0, 0.03, 0.3)
 """How often a message is sent that makes its instance fail."""
 
 
@@ -51,23 +58,6 @@ class Move(NamedTuple):
     instance: Instance
     card: Card
     agent: str
-
-
-class Playbook:
-    """The protocols that are played, with what was derived from each. The first one is the one that is started."""
-
-    def __init__(self, machines: Iterable[Machine]) -> None:
-        self.catalogue = Catalogue(machines)
-        self.first = next(iter(self.catalogue))
-        self._decks = {(one.name, one.version): deck_of(one) for one in self.catalogue}
-
-    def deck(self, machine: Machine) -> Deck:
-        """The deck of one of the machines."""
-        return self._decks[machine.name, machine.version]
-
-    def deck_for(self, instance: Instance) -> Deck:
-        """The deck that an instance is played with."""
-        return self._decks[instance.protocol, instance.version]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +85,20 @@ class Player:
         self._number = number
         self._id = f"run-{number}"
         self._crowd = Crowd(self._random)
-        self._payloads = {
-            machine.name: Payloads(self._random, machine.types, book.deck(machine).hints)
-            for machine in book.catalogue
-        }
         self.host = Host(
             book.catalogue, self._crowd, on_step=self._observe, carry=self._keep_unknown_children
         )
+        self._writer = MessageWriter(book, self._random, self.host, self._crowd, self._id)
         self._sent: list[tuple[str, Message]] = []
-        self._last_delivery: dict[tuple[str, str], str] = {}
         self._made_up: dict[str, str] = {}
-        self._cancelled: set[str] = set()
-        self._silence = self._random.choice(_CHATTER)
+        # Once a run, and seldom where the protocol does not react to it.
+        self._may_be_cancelled = book.deck(book.first).is_cancelled or self._random.random() < _CANCELS
+        self._silence = self._random.choice(_SILENCES)
         self._silent: dict[str, bool] = {}
         self._impatience = self._random.choice(_IMPATIENCE)
+        self._gives_up = self._random.choice(_GIVES_UP)
         self._visits: Counter[tuple[str, str]] = Counter()
+        self._uses: Counter[tuple[str, str]] = Counter()
 
     def play(self) -> Run:
         """Play to the end, or until it is plain that there is none."""
@@ -147,10 +136,8 @@ class Player:
         """Start with a message that is taken, if one is found; where the first state takes none, without one."""
         machine = self._book.first
         deck = self._book.deck(machine)
-        inputs = {
-            one.name: self._input(machine, one) for one in machine.inputs.values() if self._is_given(one)
-        }
-        if not deck.openings:
+        inputs = self._writer.inputs(machine)
+        if not deck.openings or (deck.begins_alone and self._random.random() < _ALONE):
             return self.host.start(self._id, None, inputs=inputs)
         message = self._opening(machine, deck)
         for _ in range(_TRIES):
@@ -165,7 +152,7 @@ class Player:
             agents: Agents = (human_agent(card.role),)
         else:
             agents = self._crowd.of(card.role, max(1, machine.roles[card.role].minimum))
-        return self._message(machine, None, card, self._random.choice(agents))
+        return self._writer.message(machine, None, card, self._random.choice(agents))
 
     def _is_welcome(self, machine: Machine, message: Message, inputs: dict[str, Json]) -> bool:
         """Whether a start by this message would be taken, as far as can be told without binding anybody."""
@@ -180,15 +167,13 @@ class Player:
         }
         start = Start(message.id, self._id, message.sender, now, now, message, {}, bound, inputs=inputs)
         made = step(machine, None, start)
+        if (
+            made.after is not None
+            and made.after.status == "failure"
+            and self._random.random() >= self._gives_up
+        ):
+            return False
         return made.verdict == "taken" or (made.rejection is not None and made.rejection.by == "quorum")
-
-    def _input(self, machine: Machine, declared: InputDeclaration) -> Json:
-        writer = Writer("starter", "", self.host.clock.now)
-        return self._payloads[machine.name].make(declared.type, writer, declared.name)
-
-    def _is_given(self, declared: InputDeclaration) -> bool:
-        required = declared.default is None and not isinstance(declared.type, OptionalOf)
-        return required or self._random.random() < 0.5
 
     # -- moving -------------------------------------------------------------------------------------------------------
 
@@ -197,6 +182,10 @@ class Player:
         chance = self._random.random()
         moves = self._moves()
         due = self.host.next_due()
+        if self._may_be_cancelled and self._random.random() < _CANCELS:
+            self._may_be_cancelled = False
+            self.host.cancel(self._id, "random play")
+            return True
         if self._made_up and (chance < 0.3 or (not moves and due is None)):
             self._end_made_up_child()
             return True
@@ -215,10 +204,6 @@ class Player:
         if self._sent and chance < 0.94:
             instance_id, repeated = self._random.choice(self._sent)
             self.host.send(instance_id, repeated)
-            return True
-        if self._may_cancel() and chance < 0.97:
-            self._cancelled.add(self._id)
-            self.host.cancel(self._id, "random play")
             return True
         odd = [
             Move(instance, card, agent)
@@ -256,31 +241,42 @@ class Player:
             self._silent[agent] = self._random.random() < self._silence
         return self._silent[agent]
 
-    def _may_cancel(self) -> bool:
-        deck = self._book.deck_for(self._main)
-        return self._id not in self._cancelled and (deck.is_cancelled or self._random.random() < 0.02)
-
     def _chosen(self, moves: Sequence[Move]) -> tuple[tuple[Instance, Message], bool]:
         """Mostly a message that would be taken, and whether it would be.
 
         The step is pure, so it is tried before the message is sent.
         """
-        written = self._written(self._random.choice(moves))
-        if self._random.random() < _ODD:
-            return written, True
+        if self._random.random() < _EXPLORES:
+            tried = [self._written(self._picked(moves)) for _ in range(_TRIES)]
+            worth = [self._worth(self._rehearse(*one), success=0.2, failure=0.0) for one in tried]
+            best = [one for one, found in zip(tried, worth, strict=True) if 0 < found == max(worth)]
+            if best:
+                return self._random.choice(best), True
+        written = self._written(self._picked(moves))
+        odd = self._random.random() < _ODD
+        may_fail = self._random.random() < self._gives_up
         for _ in range(_TRIES):
             made = self._rehearse(*written)
             fails = made.after is not None and made.after.status == "failure"
-            if made.verdict in ("taken", "deferred") and (not fails or self._random.random() < _GIVES_UP):
+            if (odd or made.verdict in ("taken", "deferred")) and (may_fail or not fails):
                 return written, True
-            written = self._written(self._random.choice(moves))
+            written = self._written(self._picked(moves))
         return written, False
+
+    def _picked(self, moves: Sequence[Move]) -> Move:
+        """One of the moves, rather one of a type that was sent less often in this run."""
+        kinds: dict[tuple[str, str], list[Move]] = {}
+        for move in moves:
+            kinds.setdefault((move.instance.id, move.card.kind), []).append(move)
+        weights = [1 / (1 + self._uses[kind]) for kind in kinds]
+        [chosen] = self._random.choices(list(kinds.values()), weights)
+        return self._random.choice(chosen)
 
     def _lead_on(self, moves: Sequence[Move]) -> bool:
         """Of several moves, make the one that leads to the end, or else where the run has been least."""
         best: tuple[float, Instance, Message | None] | None = None
         for _ in range(_TRIES if moves else 0):
-            instance, message = self._written(self._random.choice(moves))
+            instance, message = self._written(self._picked(moves))
             worth = self._worth(self._rehearse(instance, message))
             if best is None or worth > best[0]:
                 best = (worth, instance, message)
@@ -300,11 +296,12 @@ class Player:
             self._send(best[1], best[2])
         return True
 
-    def _worth(self, made: Step) -> float:
+    def _worth(self, made: Step, *, success: float = 2.0, failure: float = 1.5) -> float:
+        """How far a step leads: to the end, or else to a state where the run has been less often."""
         if made.verdict != "taken" or made.after is None:
             return 0.0
         if made.after.status != "running":
-            return 2.0
+            return success if made.after.status == "success" else failure
         if made.before is not None and made.after.state == made.before.state:
             return 0.01
         return 1 / (1 + self._visits[made.after.id, made.after.state])
@@ -314,6 +311,7 @@ class Player:
 
     def _send(self, instance: Instance, message: Message) -> None:
         self._sent.append((instance.id, message))
+        self._uses[instance.id, message.type] += 1
         self.host.send(instance.id, message)
         self.host.advance(self.host.clock.now + self._random.randint(0, _LONGEST_PAUSE))
 
@@ -321,57 +319,7 @@ class Player:
 
     def _written(self, move: Move) -> tuple[Instance, Message]:
         machine = self._book.deck_for(move.instance).machine
-        return move.instance, self._message(machine, move.instance, move.card, move.agent)
-
-    def _message(self, machine: Machine, instance: Instance | None, card: Card, sender: str) -> Message:
-        kind = machine.messages[card.kind]
-        instance_id = self._id if instance is None else instance.id
-        writer = Writer(sender, card.role, self.host.clock.now, self._facts(instance, sender, card))
-        return self.host.message(
-            sender,
-            card.kind,
-            self._payload(machine, kind, writer),
-            role=card.role,
-            to=self._narrowed(kind, instance, sender),
-            user="somebody" if machine.roles[card.role].played_by == "human" else None,
-            in_reply_to=self._last_delivery.get((instance_id, sender)),
-        )
-
-    def _payload(self, machine: Machine, kind: MessageType, writer: Writer) -> Json:
-        payloads = self._payloads[machine.name]
-        schema = getattr(kind.validator, "schema", None)
-        if schema is None:
-            return payloads.make(kind.payload, writer)
-        made = payloads.of_schema(schema, writer)
-        for _ in range(_TRIES):
-            if not kind.validator.errors(made):
-                break
-            made = payloads.of_schema(schema, writer)
-        return made
-
-    def _facts(self, instance: Instance | None, sender: str, card: Card) -> dict[str, Json]:
-        """What expressions could read, for a payload that is to meet them."""
-        facts: dict[str, Json] = {
-            "message": {"from": sender, "role": card.role, "type": card.kind},
-            "now": format_timestamp(self.host.clock.now),
-        }
-        if instance is not None:
-            facts = {**instance.variables.json, **facts, "instance": {"id": instance.id}}
-            if instance.starting is not None:
-                facts["starting"] = {"payload": instance.starting.payload, "from": instance.starting.sender}
-        return facts
-
-    def _narrowed(self, kind: MessageType, instance: Instance | None, sender: str) -> Agents | None:
-        """A bare role with several agents must be narrowed."""
-        if instance is None:
-            return None
-        choices = [
-            tuple(agent for agent in instance.roles[entry.role] if agent != sender) for entry in kind.to
-        ]
-        bare = zip(kind.to, choices, strict=True)
-        if all(entry.reach != "one" or len(agents) <= 1 for entry, agents in bare):
-            return None
-        return tuple(self._random.choice(agents) for agents in choices if agents)
+        return move.instance, self._writer.message(machine, move.instance, move.card, move.agent)
 
     # -- children of unknown protocols, and what is seen --------------------------------------------------------------
 
@@ -397,14 +345,6 @@ class Player:
         after = made.after
         if after is None or made.verdict != "taken":
             return
-        payloads = self._payloads[after.protocol]
         if made.before is None or made.before.state != after.state:
             self._visits[after.id, after.state] += 1
-        message = made.input.message if isinstance(made.input, Start) else made.input
-        if isinstance(message, Message):
-            payloads.observe(message.payload)
-        for output in made.outputs:
-            if isinstance(output, Delivery):
-                payloads.observe(output.payload)
-                for agent in output.to:
-                    self._last_delivery[after.id, agent] = output.id
+        self._writer.observe(made)

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from strabo_runtime.expressions.types import Json
+from strabo_runtime.simulator.patterns import matching_text
 
 _DEEPEST = 4
 _KINDS = ("string", "integer", "number", "boolean", "object", "array")
@@ -15,13 +16,16 @@ _KINDS = ("string", "integer", "number", "boolean", "object", "array")
 class SchemaValues:
     """Makes values. They keep to what is commonly written; whether one is valid is for a validator to say.
 
-    `text` makes a text for the field of a name.
+    `text` makes a text for the field of a name; `fullness` is how likely an optional field is given.
     """
 
-    def __init__(self, random: Random, schema: Any, text: Callable[[str], str]) -> None:
+    def __init__(
+        self, random: Random, schema: Any, text: Callable[[str], str], fullness: float = 0.5
+    ) -> None:
         self._random = random
         self._root = schema
         self._text = text
+        self._fullness = fullness
 
     def make(self) -> Json:
         """A value of the whole schema."""
@@ -100,7 +104,8 @@ class SchemaValues:
                 return f"https://example.org/{self._random.randint(1, 99)}"
             case "uuid":
                 return f"{self._random.getrandbits(32):08x}-0000-4000-8000-000000000000"
-        text = self._text(name)
+        pattern = schema.get("pattern")
+        text = matching_text(pattern, self._random) if isinstance(pattern, str) else self._text(name)
         shortest = schema.get("minLength", 0)
         if isinstance(shortest, int) and len(text) < shortest:
             text = text.ljust(min(shortest, 10_000), "x")
@@ -120,7 +125,7 @@ class SchemaValues:
         known = schema.get("properties", {})
         made: dict[str, Json] = {}
         for name, inner in known.items():
-            if name in required or (depth <= _DEEPEST and self._random.random() < 0.5):
+            if name in required or (depth <= _DEEPEST and self._random.random() < self._fullness):
                 made[name] = self._make(inner, name, depth + 1)
         for name in required - set(known):
             made[name] = self._text(name)
