@@ -8,7 +8,7 @@ import orjson
 
 from strabo_avro.records import Definition
 from strabo_runtime.engine import Machine
-from strabo_runtime.functions import installed_functions
+from strabo_runtime.functions import FunctionsError, installed_functions
 from strabo_runtime.language import load
 
 
@@ -16,7 +16,10 @@ def compile_published(definition: Definition) -> Machine | str:
     """The machine of a published text, or why there is none in this process."""
     name = f"{definition.name} {definition.version}"
     pins = pinned(definition.functions)
-    missing = missing_functions(pins)
+    try:
+        missing = missing_functions(pins) if pins else ""
+    except FunctionsError as error:
+        return f"{name} uses registered functions, and those installed here cannot be had: {error}"
     if missing:
         return (
             f"{name} was published with {missing}, which is not installed here: install the package that has it"
@@ -39,7 +42,10 @@ def pinned(stored: bytes) -> Mapping[str, str]:
 
 
 def missing_functions(pins: Mapping[str, str]) -> str:
-    """The pinned functions that this process does not have, each with its version; empty when it has all."""
+    """The pinned functions that this process does not have, each with its version; empty when it has all.
+
+    Raises FunctionsError where an installed package offers what is no function.
+    """
     installed = installed_functions()
     return ", ".join(
         f"the function {name} in version {version}"

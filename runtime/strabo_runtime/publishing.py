@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import orjson
 
 from strabo_avro.records import Definition
-from strabo_runtime.engine.machine import Action, ForEach, Machine, MessageType, StartProtocol
+from strabo_runtime.engine.machine import Action, ForEach, Machine, StartProtocol
 from strabo_runtime.errors import ChildNotPublished
-from strabo_runtime.expressions import SchemaValidator
-from strabo_runtime.expressions.schema import Schema, json_schema
 from strabo_runtime.expressions.time import parse_duration
-from strabo_runtime.expressions.types import NamedTypes
 from strabo_topics.admin import ensure
 from strabo_topics.definitions import publish, read_definitions
 from strabo_topics.settings import KafkaSettings
@@ -46,9 +43,7 @@ async def publish_all(settings: KafkaSettings, texts: Texts) -> list[bool]:
     new = [False] * len(texts)
     for place in _children_first([machine for machine, _source in texts]):
         machine, source = texts[place]
-        schemas = {
-            message.name: message_schema(message, machine.types) for message in machine.messages.values()
-        }
+        schemas = {message.name: message.validator.schema for message in machine.messages.values()}
         new[place] = await publish(
             settings,
             name=machine.name,
@@ -62,14 +57,6 @@ async def publish_all(settings: KafkaSettings, texts: Texts) -> list[bool]:
             functions=orjson.dumps(dict(machine.functions)),
         )
     return new
-
-
-def message_schema(message: MessageType, types: NamedTypes) -> Schema:
-    """The JSON Schema of a message's payload: as the text has it, or made from its fields."""
-    validator = message.validator
-    if isinstance(validator, SchemaValidator):
-        return dict(validator.schema) if isinstance(validator.schema, Mapping) else {}
-    return json_schema(message.payload, types)
 
 
 def children_of(machine: Machine) -> Iterator[StartProtocol]:

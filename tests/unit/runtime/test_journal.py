@@ -10,9 +10,10 @@ import pytest
 from strabo_avro.codec import decode, encode
 from strabo_avro.records import StepRecord
 from strabo_runtime import journal
-from strabo_runtime.engine import Instance, Step, step
+from strabo_runtime.engine import Instance, Step, apply_changes, step
 from strabo_runtime.engine.inputs import Input, Message, Start
-from tests.unit.worker.kit import MACHINE, NOON
+from tests.unit.worker.family import CHILD, PARENT, FamilyBench, begin, cancel, judge, say
+from tests.unit.worker.kit import MACHINE, NOON, compiled
 
 
 def message(kind: str, payload: dict[str, object], message_id: str = "m") -> Message:
@@ -130,3 +131,45 @@ def test_a_damaged_record_is_an_error_that_says_which() -> None:
 
     with pytest.raises(journal.UnreadableStep, match="step 1 of a cannot be read"):
         journal.read(damaged)
+
+
+def test_every_kind_of_input_and_output_replays_to_the_same_bytes() -> None:
+    bench = FamilyBench()
+    bench.directory.apply(judge("j2"))
+    bench.take(begin("p", [3, 4]), say("p", "Note", {"number": 0}, id="held"), say("p", "Ask", {"count": 1}))
+    bench.pass_on()
+    bench.take(say("p:1:child:0", "Decide", {"well": True}, sender="j1", protocol="Part"))
+    bench.pass_on()
+    bench.take(say("p", "Stop", {}), say("p", "Close", {}))
+    bench.pass_on()
+    bench.pass_on()
+    bench.take(cancel("p"))
+
+    kinds, outputs = set(), set()
+    instances: dict[str, Instance] = {}
+    machines = {machine.hash: machine for machine in (compiled(CHILD), compiled(PARENT))}
+    for stored in bench.steps():
+        found = journal.read(stored, machines[stored.definition_hash])
+        again = step(machines[stored.definition_hash], instances.get(stored.instance_id), found.input)
+        assert journal.differences(again, stored) == ()
+        assert apply_changes(machines[stored.definition_hash], again.before, found.changes) == again.after
+        kinds.add(orjson.loads(stored.input)["kind"])
+        outputs.update(output["kind"] for output in found.outputs)
+        assert again.after is not None
+        instances[stored.instance_id] = again.after
+
+    assert kinds == {"start", "message", "retry", "child_event", "child_finished", "agents_found", "cancel"}
+    assert outputs == {"reply", "outcome", "child_start", "child_cancel", "parent_event", "bind_request"}
+
+
+def test_a_step_names_the_versions_of_the_functions_that_its_protocol_uses() -> None:
+    done = steps(start())[0]
+
+    assert journal.read(replace(recorded(done), functions=b'{"score": "2.0"}')).functions == {"score": "2.0"}
+
+
+def test_another_refusal_than_the_recorded_one_is_a_difference() -> None:
+    done = steps(start(), message("Add", {"number": "x"}))[-1]
+    stored = recorded(done)
+
+    assert journal.differences(done, replace(stored, rejection=b"{}"))[0].startswith("rejection: ")

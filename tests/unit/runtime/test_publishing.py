@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from importlib.resources import as_file, files
 
 import pytest
 
 from strabo_runtime.engine.machine import Machine
+from strabo_runtime.errors import ChildNotPublished
 from strabo_runtime.language import load_file
-from strabo_runtime.publishing import longest_deadline, publish_machine
+from strabo_runtime.publishing import longest_deadline, publish_all, publish_machine
 from strabo_topics import admin, definitions
 from strabo_topics.settings import KafkaSettings
 from tests.support.services import BrokerService
+from tests.unit.worker import kit
+from tests.unit.worker.family import CHILD, PARENT
 
 HOUR_MS = 3_600_000
 
@@ -59,3 +63,92 @@ def test_what_is_published_names_the_roles_that_are_played_and_every_messages_sc
             await admin.delete_namespace(settings)
 
     asyncio.run(publish_and_read())
+
+
+# -- children and functions -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def namespace(embedded_broker: BrokerService) -> AsyncIterator[KafkaSettings]:
+    """An empty namespace."""
+    settings = KafkaSettings.load(
+        kafka_bootstrap_servers=embedded_broker.bootstrap,
+        namespace=f"test-{uuid.uuid4().hex[:8]}",
+        partitions=2,
+    )
+    await admin.ensure(settings)
+    yield settings
+    await admin.delete_namespace(settings)
+
+
+def text(source: str) -> tuple[Machine, str]:
+    return kit.compiled(source), source
+
+
+async def fixed(settings: KafkaSettings, name: str) -> dict[str, str]:
+    """The versions that were fixed for the children of a published protocol."""
+    published = (await definitions.read_definitions(settings)).values()
+    children: dict[str, str] = json.loads(next(one.children for one in published if one.name == name))
+    return children
+
+
+NEWER_CHILD = CHILD.replace('"1.0"', '"2.0"')
+OWN_CHILD = PARENT.replace("protocol: Part", "protocol: Whole")
+
+
+async def test_a_parent_whose_child_is_not_published_is_refused_by_name(namespace: KafkaSettings) -> None:
+    with pytest.raises(ChildNotPublished, match=r"Whole 1\.0 starts children by Part, which is not published"):
+        await publish_all(namespace, [text(PARENT)])
+
+    assert await definitions.read_definitions(namespace) == {}
+
+
+async def test_a_child_version_that_is_not_published_is_refused_by_name(namespace: KafkaSettings) -> None:
+    asking = PARENT.replace(
+        "          protocol: Part\n", '          protocol: Part\n          version: "3.0"\n'
+    )
+
+    with pytest.raises(ChildNotPublished, match=r"by Part 3\.0, which is not published"):
+        await publish_all(namespace, [text(CHILD), text(asking)])
+
+
+async def test_parent_and_child_are_published_in_one_command_in_any_order(namespace: KafkaSettings) -> None:
+    assert await publish_all(namespace, [text(PARENT), text(CHILD)]) == [True, True]
+
+    assert await fixed(namespace, "Whole") == {"Part": "1.0"}
+    assert await fixed(namespace, "Part") == {}
+
+
+async def test_an_omitted_child_version_is_the_one_published_last_and_stays_so(
+    namespace: KafkaSettings,
+) -> None:
+    await publish_all(namespace, [text(CHILD)])
+    await publish_all(namespace, [text(NEWER_CHILD)])
+    await publish_all(namespace, [text(PARENT)])
+    newest = CHILD.replace('"1.0"', '"3.0"')
+    await publish_all(namespace, [text(newest), text(PARENT)])
+    parent = kit.compiled(PARENT)
+    await definitions.withdraw(namespace, parent.name, parent.version, parent.hash)
+
+    assert await publish_all(namespace, [text(PARENT)]) == [True]
+
+    assert await fixed(namespace, "Whole") == {"Part": "2.0"}
+
+
+async def test_a_protocol_may_start_itself(namespace: KafkaSettings) -> None:
+    own = OWN_CHILD.replace("inputs: {size: $each}", "inputs: {}").replace("Judge: Judge", "Boss: Boss")
+
+    await publish_all(namespace, [text(own)])
+
+    assert await fixed(namespace, "Whole") == {"Whole": "1.0"}
+
+
+async def test_the_versions_of_the_functions_that_a_text_was_compiled_with_are_published(
+    namespace: KafkaSettings,
+) -> None:
+    machine, source = text(CHILD)
+
+    await publish_all(namespace, [(replace(machine, functions={"score": "2.0"}), source)])
+
+    (published,) = (await definitions.read_definitions(namespace)).values()
+    assert json.loads(published.functions) == {"score": "2.0"}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from strabo_avro.records import Envelope
 from strabo_runtime.engine.instance import Incident
-from strabo_runtime.waiting import waiting
+from strabo_runtime.waiting import Waiting, waiting
 from tests.unit.engine.driver import MINUTE, T0, Driver, shipped
+from tests.unit.worker.family import FamilyBench, begin, say
+from tests.unit.worker.kit import NOON
 
 REVIEW = {"pr_url": "u", "diff_content": "d"}
 FINDINGS = {"findings": [], "overall_status": "approve"}
@@ -75,3 +78,46 @@ def test_a_finished_instance_waits_for_nothing() -> None:
     answer = waiting(driver.machine, driver.it, T0)
     assert answer.awaited == ()
     assert "failure" in answer.likely_cause
+
+
+# -- children, questions, deferred messages ---------------------------------------------------------------------------
+
+
+def parent(*said: Envelope) -> Waiting:
+    """What a parent of two children waits for after these messages."""
+    bench = FamilyBench()
+    bench.take(begin("p", [3, 4]), *said)
+    held = bench.runner.holdings.find("p")
+    assert held is not None
+    return waiting(held.machine, held.instance, NOON)
+
+
+def test_running_children_are_waited_for_by_name_and_id() -> None:
+    answer = parent()
+
+    assert [child.id for child in answer.children] == ["p:1:child:0", "p:1:child:1"]
+    assert "the end of child part (p:1:child:0)" in [item.what for item in answer.awaited]
+    assert answer.likely_cause == "it waits for child part, and 1 more"
+    assert answer.advice == "strabo instances show p:1:child:0"
+
+
+def test_a_child_that_is_being_cancelled_is_said_to_be() -> None:
+    answer = parent(say("p", "Stop", {}))
+
+    assert "the end of child part (p:1:child:0), which was asked to cancel" in [
+        item.what for item in answer.awaited
+    ]
+
+
+def test_an_open_question_to_the_directory_points_at_the_worker() -> None:
+    answer = parent(say("p", "Ask", {"count": 2}))
+
+    assert "2 more for Judge, sought in the agent directory" in [item.what for item in answer.awaited]
+    assert answer.likely_cause == "the agent directory has not been asked for Judge yet"
+    assert "strabo run worker" in answer.advice
+
+
+def test_deferred_messages_are_named_in_the_order_in_which_they_came() -> None:
+    answer = parent(say("p", "Note", {"number": 1}, id="a"), say("p", "Note", {"number": 2}, id="b"))
+
+    assert answer.deferred == ("Note", "Note")

@@ -95,3 +95,19 @@ def test_a_deleted_definition_is_gone() -> None:
     made = catalogue(record, Stored("ns.definitions", 0, 1, 0, record.key, None))
 
     assert isinstance(made.startable("Counter", "1.0"), Unstartable)
+
+
+def test_a_text_that_needs_a_function_which_is_not_installed_says_which() -> None:
+    made = catalogue(definition(functions={"no_such_function": "2.0"}))
+
+    assert "the function no_such_function in version 2.0, which is not installed here" in refusal(
+        made.startable("Counter", "1.0")
+    )
+
+
+def test_the_version_of_a_child_is_the_one_that_was_fixed_for_its_parent() -> None:
+    made = catalogue(definition(children={"Part": "1.2"}))
+
+    assert made.child_version(MACHINE.hash, "Part") == "1.2"
+    assert made.child_version(MACHINE.hash, "Other") == ""
+    assert made.child_version("0123", "Part") == ""
