@@ -10,10 +10,14 @@ from strabo_agents import Agent, Conversation
 log = structlog.get_logger(__name__)
 
 
-class Outcome(BaseModel):
+class Verdict(BaseModel):
     approved: bool
-    decided_by: str
     comment: str | None = None
+
+
+class Outcome(BaseModel):
+    verdict: Verdict
+    decided_by: str
 
 
 requester = Agent()
@@ -22,4 +26,4 @@ requester = Agent()
 @requester.role("Approval", "Requester").on
 async def act(outcome: Outcome, conversation: Conversation) -> None:
     """Log it; a real agent would now place its order, or not."""
-    log.info("decided", approved=outcome.approved, decided_by=outcome.decided_by, comment=outcome.comment)
+    log.info("decided", approved=outcome.verdict.approved, decided_by=outcome.decided_by)

@@ -18,11 +18,6 @@ PRESSURE = 0.9
 """What the next round's ceiling is of the cheapest bid."""
 
 
-class Bid(BaseModel):
-    participant: str
-    price: float
-
-
 class Cfp(BaseModel):
     task: dict[str, Any]
     reply_by: AwareDatetime
@@ -30,6 +25,11 @@ class Cfp(BaseModel):
 
 class Propose(BaseModel):
     price: float
+
+
+class Bid(BaseModel):
+    participant: str
+    proposal: Propose
 
 
 class Refuse(BaseModel):
@@ -57,13 +57,13 @@ initiator = Agent()
 @initiator.role(PROTOCOL, "Initiator").on
 async def decide(closed: RoundClosed, conversation: Conversation) -> list[Message]:
     """Keep the cheaper half and call again with a ceiling; in the last round, or with one left, accept."""
-    ranked = sorted(closed.bids, key=lambda bid: bid.price)
+    ranked = sorted(closed.bids, key=lambda bid: bid.proposal.price)
     kept = ranked[: 1 if closed.last else (len(ranked) + 1) // 2]
     rejected = tuple(bid.participant for bid in ranked[len(kept) :])
     answers = [Message("RejectProposal", {"reason": "others are cheaper"}, to=rejected)] if rejected else []
     if len(kept) == 1:
         return [*answers, Message("AcceptProposal", {"task": closed.task}, to=(kept[0].participant,))]
-    revised = {**closed.task, "ceiling": PRESSURE * kept[0].price}
+    revised = {**closed.task, "ceiling": PRESSURE * kept[0].proposal.price}
     reply_by = conversation.message.sent_at + TIME_TO_REPLY
     return [*answers, Message.of(Cfp(task=revised, reply_by=reply_by))]
 

@@ -58,7 +58,7 @@ async def price(request: dict[str, Any], conversation: Conversation) -> Message:
 @business_role.on("complete_checkout")
 async def place_order(request: dict[str, Any], conversation: Conversation) -> Message:
     """Take the payment and place the order."""
-    checkout = _checkouts.pop(conversation.instance_id)
+    checkout = _checkouts[conversation.instance_id]
     order = f"order-{checkout['id']}"
     url = f"https://shop.example.com/orders/{order}"
     return Message(

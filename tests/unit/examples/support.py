@@ -6,14 +6,14 @@ from pathlib import Path
 
 import strabo_runtime
 from strabo_agents import Agent
-from strabo_runtime.testing import Simulation
+from strabo_runtime.testing import Faults, Simulation
 
 PROTOCOLS = Path(strabo_runtime.__file__).parent / "protocols"
 
 
-def simulation_of(name: str) -> Simulation:
+def simulation_of(name: str, *, faults: Faults | None = None) -> Simulation:
     """The simulation of a protocol that ships, by its file's name."""
-    return Simulation(PROTOCOLS / f"{name}.yaml")
+    return Simulation(PROTOCOLS / f"{name}.yaml", faults=faults)
 
 
 def silent(protocol: str, role: str, *, capabilities: tuple[str, ...] = ()) -> Agent:

@@ -34,7 +34,7 @@ async def test_silence_takes_it_to_the_manager_who_refuses() -> None:
             ("Decision", {"approved": False, "comment": "next year"}), as_agent="human:Manager", user="bob"
         )
         [outcome] = simulation.received("bot")
-        assert outcome.payload["comment"] == "next year"
+        assert outcome.payload["verdict"] == {"approved": False, "comment": "next year"}
         assert await approval.result() == {"approved": False, "decided_by": "Manager"}
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from strabo_runtime.simulator import render_report, run_file
+from strabo_runtime.language import check_children, check_structure, load_file
+from strabo_runtime.simulator import load_family, render_report, run_file
 
 ROOT = Path(__file__).parents[3]
 PROTOCOLS = ROOT / "runtime" / "strabo_runtime" / "protocols"
@@ -19,6 +20,17 @@ def test_every_scenario_passes_and_everything_is_reached(name: str) -> None:
     assert report.passed, render_report(report)
     assert report.coverage is not None
     assert report.coverage.complete, render_report(report)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_found_in_its_structure_nor_between_it_and_its_children(name: str) -> None:
+    path = PROTOCOLS / f"{name}.yaml"
+    loaded = load_file(path)
+    assert loaded.diagnostics == ()
+    assert loaded.machine is not None
+    assert loaded.definition is not None
+    assert check_structure(loaded.machine, loaded.definition) == ()
+    assert check_children(loaded.machine, loaded.definition, load_family(path).catalogue.find) == ()
 
 
 def test_every_protocol_has_scenarios() -> None:
