@@ -13,6 +13,7 @@ from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import Machine, MessageType, Role
 from strabo_runtime.engine.outputs import Rejection
+from strabo_runtime.engine.turns import next_in_turn
 from strabo_runtime.expressions import EvaluationError, Expression, MessageFacts
 from strabo_runtime.expressions.suggestion import nearest
 from strabo_runtime.expressions.types import Json
@@ -111,8 +112,9 @@ def _sender_role(
 def _opening(
     machine: Machine, kind: MessageType, message: Message, roles: Mapping[str, Agents]
 ) -> str | Rejection:
-    """The open role that a sender who holds none joins by this message: the one it names, else the type's first."""
-    name = message.role or kind.senders[0]
+    """The open role that a sender who holds none joins: the one it names, else the type's first that is no engine's."""
+    others = (role for role in kind.senders if role not in machine.lookup.engine_roles)
+    name = message.role or next(others, kind.senders[0])
     role = machine.roles[name]
     if not role.open or role.played_by == "engine" or not message.sender:
         return Rejection(
@@ -167,9 +169,9 @@ def _addressed(
     for entry in kind.to:
         candidates = tuple(agent for agent in roles.get(entry.role, ()) if agent != sender)
         if entry.reach == "any" and candidates:
-            turn = turns.get(entry.role, 0)
-            turns = {**turns, entry.role: turn + 1}
-            candidates = (candidates[turn % len(candidates)],)
+            agent, turn = next_in_turn(roles[entry.role], turns.get(entry.role, 0), candidates)
+            turns = {**turns, entry.role: turn}
+            candidates = (agent,)
         elif entry.reach == "one" and len(candidates) > 1:
             return Rejection(
                 "schema",

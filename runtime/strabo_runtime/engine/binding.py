@@ -13,6 +13,7 @@ from strabo_runtime.engine.instance import Debt, Instance, OpenRequest
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import BindRequest
 from strabo_runtime.engine.timers import UNARMED, owe, send_again
+from strabo_runtime.engine.turns import turn_after_leaving
 
 MOST_REPLACEMENTS = 3
 """How often a debt is handed on to another agent before its debtor is skipped."""
@@ -125,6 +126,9 @@ def _leave(execution: Execution, role: str, agents: Agents) -> None:
     if len(remaining) == len(present):
         return
     execution.set_role(role, remaining)
+    turn = execution.turns.get(role, 0)
+    if turn:
+        execution.turns = {**execution.turns, role: turn_after_leaving(present, turn, agents)}
     execution.forget_deliveries(agents)
     debts = tuple(debt for debt in execution.pending if debt.role != role or debt.agent not in agents)
     if len(debts) != len(execution.pending):

@@ -23,6 +23,7 @@ from strabo_runtime.engine.instance import (
 from strabo_runtime.engine.lookup import NO_MESSAGE
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.outputs import Delivery, MicroStep, Output
+from strabo_runtime.engine.turns import next_in_turn
 from strabo_runtime.expressions import (
     EvaluationError,
     EventFacts,
@@ -318,9 +319,9 @@ class Execution:
 
     def take_turn(self, role: str, candidates: Agents) -> str:
         """The next of these agents in the turn of `Role[any]`."""
-        turn = self.turns.get(role, 0)
-        self.turns = {**self.turns, role: turn + 1}
-        return candidates[turn % len(candidates)]
+        agent, turn = next_in_turn(self.roles[role], self.turns.get(role, 0), candidates)
+        self.turns = {**self.turns, role: turn}
+        return agent
 
     def set_role(self, role: str, agents: Agents) -> None:
         """Replace the agents of a role."""

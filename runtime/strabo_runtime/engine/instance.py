@@ -105,11 +105,11 @@ class Instance:
     """`revision` counts taken steps; `now` is the last step's; times are milliseconds since the epoch.
 
     `start` fingerprints the start (64 bits for its id, then 64 for its content), which is never forgotten; `seen` holds
-    the last 1,000 inputs after it. `starting` is kept only where the protocol reads it. `turns` counts the uses of
-    `Role[any]`. `last_deliveries` names, for agents that an `expects` may remind, the last message delivered to them,
-    and `deliveries` holds those messages. `quorum_lost` lists the roles whose loss was announced. `timers_set` counts
-    the timers and debts ever armed, for their order. `size_bound` is never less than the bytes of the stored form
-    without `seen` and `incidents`; it only spares measuring.
+    the last 1,000 inputs after it. `starting` is kept only where the protocol reads it. `turns` says, by role, at which
+    place `Role[any]` goes on. `last_deliveries` names, for agents whose `expects` may have to ask again, the last
+    message delivered to them, and `deliveries` holds those messages. `quorum_lost` lists the roles whose loss was
+    announced. `timers_set` counts the timers and debts ever armed, for their order. `size_bound` is never less than the
+    bytes of the stored form without `seen` and `incidents`; it only spares measuring.
 
     `children` are in start order. `deferred` are messages in arrival order, and `retry` is the place of the one to be
     tried next (None: none is due to be tried). `compensations` are the kept ones, oldest first. `requests` are the bind

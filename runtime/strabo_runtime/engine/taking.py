@@ -95,7 +95,9 @@ def final_checks(execution: Execution) -> None:
 
 def _unexpected(machine: Machine, state: str, kind: str) -> Rejection:
     takes = sorted(
-        key for source, key in machine.table if source == state and key and not key.startswith("!")
+        key
+        for source, key in machine.table
+        if source == state and key is not None and key in machine.messages
     )
     listed = ", ".join(takes) if takes else "no messages"
     if kind in takes:

@@ -374,6 +374,37 @@ def test_a_retry_without_an_instance_or_anything_deferred_is_ignored(driver: Dri
     assert driver.take(Retry("r", "a", T0)).verdict == "ignored"
 
 
+def test_a_retry_that_a_constraint_undoes_is_refused_and_not_kept() -> None:
+    driver = driver_of(
+        BODY + "  - {name: brief, expression: said.size() < 1, enforced_on: Talk, phase: after}\n"
+    )
+    talk(driver, "a")
+    driver.send("boss", "Pass")
+    (made,) = driver.retry()
+    assert refusal(made).constraints == ("brief",)
+    assert made.violations == ("brief",)
+    assert said(driver) == []
+    assert waiting(driver) == []
+
+
+def test_what_a_constraint_raises_against_a_retry_is_a_step_of_the_refused_message() -> None:
+    loud = "expression: message.payload.text != 'loud', enforced_on: Talk, on_violation: {event: Loud}"
+    more = """
+  - {from: "*", to: shut, trigger: {event: Loud}}
+constraints:
+  - {name: hush, LOUD}
+"""
+    body = BODY[: BODY.index("constraints:")] + more.replace("LOUD", loud)
+    driver = driver_of(body)
+    talk(driver, "loud")
+    driver.send("boss", "Pass")
+    (made,) = driver.retry()
+    assert made.verdict == "rejected"
+    assert replies(made) == [("w1", "rejected")]
+    assert driver.it.state == "shut"
+    assert waiting(driver) == []
+
+
 # -- joiners ----------------------------------------------------------------------------------------------------------
 
 OPEN = HEAD.replace("min: 1, max: 5, count: 3", "min: 1, max: 3, open: true")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strabo_runtime.engine import Delivery, Step, decode_instance, encode_instance
+from strabo_runtime.engine import Delivery, Step, apply_changes, decode_instance, encode_instance
 from tests.unit.engine.driver import HEAD, MINUTE, T0, Driver, asked, deliveries, machine_of
 
 BODY = """
@@ -298,3 +298,16 @@ def test_an_instance_that_replaces_reads_back_equal(answered: bool) -> None:
     if answered:
         driver.answer("w3")
     assert decode_instance(driver.machine, encode_instance(driver.it)) == driver.it
+
+
+def test_a_failed_answer_leaves_nothing_owed_for_ever() -> None:
+    body = BODY.replace("FROM", "Worker").replace("replaceMORE", "replace").replace("EXPECTS", "")
+    body = body.replace("string(event.payload.agents.size())", "string(1 / event.payload.agents.size())")
+    driver = Driver(machine_of(body), ("w1", "w2"))
+    driver.start()
+    driver.send("w2", "Done")
+    lapse(driver)
+    made = driver.answer()
+    assert made.verdict == "failed"
+    assert owing(driver) == []
+    assert apply_changes(driver.machine, made.before, made.changes) == driver.it
