@@ -34,7 +34,7 @@ def test_every_agent_that_it_runs_is_there() -> None:
 
 
 def test_every_file_that_it_publishes_or_draws_is_there() -> None:
-    names = set(re.findall(r"\b(\w+\.yaml)\b", PAGE))
+    names = set(re.findall(r"(?<![\w.])\w+\.yaml\b", PAGE))
     assert [name for name in names if not (PROTOCOLS / name).is_file()] == []
 
 
