@@ -18,6 +18,7 @@ from strabo_runtime.cli import (
     instances,
     operate,
     protocols,
+    replay,
     run,
     schema,
     simulate,
@@ -36,12 +37,13 @@ app = typer.Typer(
 
 app.command("demo")(demo.demo)
 app.command("dev")(dev.dev)
+app.command("replay")(replay.replay)
 app.command("diff")(diff.diff)
 app.command("schema")(schema.schema)
 app.command("simulate")(simulate.simulate)
 for module, verbs in (
     (author, ("verify", "test", "diagram", "models")),
-    (operate, ("start", "send", "replay")),
+    (operate, ("start", "send")),
 ):
     for verb in verbs:
         app.command(verb)(getattr(module, verb))

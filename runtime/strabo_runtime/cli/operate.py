@@ -1,4 +1,4 @@
-"""Verbs for who runs protocols: start an instance, send a message, replay what happened."""
+"""Verbs for who runs protocols: start an instance, send a message."""
 
 from __future__ import annotations
 
@@ -174,37 +174,6 @@ def send(
         _tell({"instance": instance, "accepted": message}, f"{instance}: {message} was taken", output)
 
     asyncio.run(run())
-
-
-def replay(
-    instance: Annotated[str, typer.Argument(metavar="ID", help="The instance.", show_default=False)],
-    at: Annotated[
-        int | None,
-        typer.Option("--at", min=1, help="Stop after this step (revision) and show the state there."),
-    ] = None,
-    output: Output = Format.text,
-    namespace: Namespace = None,
-    bootstrap: Bootstrap = None,
-) -> None:
-    """Play an instance again from its recorded inputs and compare every step. Exit 1 at the first difference."""
-    from strabo_runtime.replaying import replay_instance
-
-    settings = kafka_settings(namespace, bootstrap)
-    report = asyncio.run(replay_instance(settings, instance, at=at))
-    if (
-        at is not None
-        and report.difference is None
-        and (report.instance is None or report.instance.revision < at)
-    ):
-        last = report.instance.revision if report.instance is not None else 0
-        fail(f"{instance} has no step {at}: its last is {last}", FINDING)
-    if output is Format.json:
-        typer.echo(json_text(report.to_json()))
-    else:
-        for line in report.lines():
-            typer.echo(line)
-    if report.difference is not None:
-        raise typer.Exit(FINDING)
 
 
 def _refused(refused: Rejected, text: str, output: Format) -> NoReturn:

@@ -81,5 +81,7 @@ def test_the_first_difference_is_named(auction: Driver) -> None:
     history[2] = replace(history[2], changes=b"[]")
     report = replay_records(auction.machine, "i1", history)
     assert report.difference is not None
-    assert report.difference.startswith("step 2 comes out otherwise: changes: ")
+    assert str(report.difference) == (
+        "input 3 (step 2) comes out otherwise: changes[0]: (nothing) recorded, [\"revision\",2] now"
+    )
     assert (report.steps, report.refusals) == (1, 1)

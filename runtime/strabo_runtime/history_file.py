@@ -1,0 +1,131 @@
+"""Histories of instances as files: one JSON object a line, the protocol first and then every step.
+
+The first line names the instance and holds what its steps were taken with: the protocol's text and hash, the versions
+of its functions and those fixed for its children. Every other line is a step record, its parts as JSON rather than as
+text inside text. A file is complete in itself, and gives back the very bytes that were recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from strabo_avro.records import StepRecord
+from strabo_runtime.errors import NotReplayable
+
+KIND, FORMAT = "history", 1
+_JSON_PARTS = ("input", "facts", "changes", "outputs", "rejection", "functions", "snapshot")
+"""The parts of a record that hold JSON text."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One instance's history, with the definition that it was taken under.
+
+    `functions` are the versions of the registered functions that the protocol uses, `children` those of the child
+    protocols that its text leaves open.
+    """
+
+    instance_id: str
+    protocol: str
+    version: str
+    hash: str
+    text: str
+    records: tuple[StepRecord, ...]
+    functions: Mapping[str, str] = field(default_factory=dict)
+    children: Mapping[str, str] = field(default_factory=dict)
+
+
+def history_lines(history: History) -> Iterator[bytes]:
+    """The lines of a history's file, without their ends."""
+    first = history.records[0] if history.records else None
+    yield orjson.dumps(
+        {
+            "strabo": KIND,
+            "format": FORMAT,
+            "instance": history.instance_id,
+            "protocol": history.protocol,
+            "version": history.version,
+            "hash": history.hash,
+            "functions": dict(history.functions),
+            "children": dict(history.children),
+            "engine": "" if first is None else first.engine,
+            "text": history.text,
+        }
+    )
+    for record in history.records:
+        yield orjson.dumps(_written(record))
+
+
+def write_history(history: History, path: Path) -> None:
+    """Write a history to a file. Raises OSError."""
+    path.write_bytes(b"".join(line + b"\n" for line in history_lines(history)))
+
+
+def read_history(path: Path) -> History:
+    """The history in a file.
+
+    Raises:
+        OSError: the file cannot be read.
+        NotReplayable: it is no history, is damaged, or of a format that this version does not know.
+    """
+    lines = [line for line in path.read_bytes().split(b"\n") if line.strip()]
+    header = _object(path, 1, lines[0] if lines else b"")
+    if header.get("strabo") != KIND:
+        raise NotReplayable(
+            f"{path} is no history: its first line must be one that `strabo replay ID --save` writes"
+        )
+    if header.get("format") != FORMAT:
+        raise NotReplayable(
+            f"{path} is a history of format {header.get('format')}, and this version of Strabo reads {FORMAT}"
+        )
+    records = tuple(_records(path, lines[1:]))
+    try:
+        return History(
+            instance_id=header["instance"],
+            protocol=header["protocol"],
+            version=header["version"],
+            hash=header["hash"],
+            text=header["text"],
+            records=records,
+            functions=header["functions"],
+            children=header["children"],
+        )
+    except KeyError as error:
+        raise NotReplayable(f"{path}, line 1: {error} is missing") from error
+
+
+def _records(path: Path, lines: Iterable[bytes]) -> Iterator[StepRecord]:
+    for number, line in enumerate(lines, start=2):
+        stored = _object(path, number, line)
+        known = {each.name for each in fields(StepRecord)}
+        if stored.keys() != known:
+            odd = ", ".join(sorted(stored.keys() ^ known))
+            raise NotReplayable(f"{path}, line {number}: not a step record: {odd} is missing, or not known")
+        for part in _JSON_PARTS:
+            if stored[part] is not None or part not in ("rejection", "snapshot"):
+                stored[part] = orjson.dumps(stored[part])
+        stored["logs"] = tuple(stored["logs"])
+        yield StepRecord(**stored)
+
+
+def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise NotReplayable(f"{path}, line {number}: not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise NotReplayable(f"{path}, line {number}: not a JSON object")
+    return value
+
+
+def _written(record: StepRecord) -> dict[str, Any]:
+    written = asdict(record)
+    for part in _JSON_PARTS:
+        if written[part] is not None:
+            written[part] = orjson.Fragment(written[part])
+    return written
