@@ -7,6 +7,7 @@ from random import Random
 from typing import Final
 
 _LETTERS: Final = string.ascii_lowercase
+_PRINTABLE: Final = string.ascii_letters + string.digits + " -_.,:;/"
 _ESCAPES: Final = {
     "d": string.digits,
     "w": string.ascii_letters + string.digits + "_",
@@ -61,11 +62,7 @@ class _Pattern:
     def _piece(self) -> str:
         character = self._next()
         if character == "(":
-            if self._pattern.startswith("?", self._at):
-                # `(?:`, and names such as `(?<name>`.
-                self._at = (
-                    self._pattern.find(":" if self._pattern[self._at + 1] == ":" else ">", self._at) + 1
-                )
+            self._skip_group_name()
             made = self.alternatives()
             self._at += 1
             return made
@@ -77,10 +74,16 @@ class _Pattern:
             return self._random.choice(_LETTERS)
         return "" if character in "^$" else character
 
+    def _skip_group_name(self) -> None:
+        """What stands between `(` and the group itself: `?:`, or a name such as `?<year>`."""
+        if self._peek() == "?":
+            end = ":" if self._pattern.startswith("?:", self._at) else ">"
+            found = self._pattern.find(end, self._at)
+            self._at = len(self._pattern) if found < 0 else found + 1
+
     def _class(self) -> str:
-        if self._peek() == "^":
-            self._at = self._pattern.find("]", self._at + 2) + 1 or len(self._pattern)
-            return self._random.choice(_LETTERS)
+        excluded = self._peek() == "^"
+        self._at += excluded
         choices = ""
         while (character := self._next()) and (character != "]" or not choices):
             if character == "\\":
@@ -92,6 +95,8 @@ class _Pattern:
                 choices += "".join(map(chr, range(ord(character), max(ord(character), ord(last)) + 1)))
             else:
                 choices += character
+        if excluded:
+            choices = "".join(each for each in _PRINTABLE if each not in choices)
         return self._one_of(choices)
 
     def _repetition(self) -> tuple[int, int]:
