@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import orjson
@@ -69,7 +69,7 @@ async def find_one(settings: KafkaSettings, instance_id: str) -> Found:
             f"no instance {instance_id!r} in namespace {settings.namespace}; see: strabo instances list"
         )
     found = _found(state, await machine_of(settings, state.protocol, state.definition_hash))
-    return replace(found, dead_letters=tuple(await dead_letters_of(settings, instance_id)))
+    return replace(found, dead_letters=_once_each(await dead_letters_of(settings, instance_id)))
 
 
 async def machine_of(settings: KafkaSettings, protocol: str, definition_hash: str) -> Machine | None:
@@ -79,6 +79,15 @@ async def machine_of(settings: KafkaSettings, protocol: str, definition_hash: st
             machine = compile_published(definition)
             return machine if isinstance(machine, Machine) else None
     return None
+
+
+def _once_each(letters: Iterable[DeadLetter]) -> tuple[DeadLetter, ...]:
+    """One letter for each record: an agent that is redelivered what it gave up gives it up again."""
+    first: dict[object, DeadLetter] = {}
+    for letter in letters:
+        record = (letter.topic, letter.partition, letter.offset, letter.by)
+        first.setdefault(record if letter.offset >= 0 else id(letter), letter)
+    return tuple(first.values())
 
 
 def _found(state: InstanceState, machine: Machine | None = None) -> Found:

@@ -9,8 +9,11 @@ import orjson
 
 from strabo_avro.records import Definition
 from strabo_runtime.engine.machine import Action, ForEach, Machine, StartProtocol
-from strabo_runtime.errors import ChildNotPublished
+from strabo_runtime.errors import ChildMismatch, ChildNotPublished
 from strabo_runtime.expressions.time import parse_duration
+from strabo_runtime.language import check_children, load
+from strabo_runtime.language.diagnostics import render
+from strabo_runtime.published import compile_published
 from strabo_topics.admin import ensure
 from strabo_topics.definitions import publish, read_definitions
 from strabo_topics.settings import KafkaSettings
@@ -34,12 +37,16 @@ async def publish_all(settings: KafkaSettings, texts: Texts) -> list[bool]:
 
     Raises:
         ChildNotPublished: a protocol starts children by another that is neither published nor among these.
+        ChildMismatch: a protocol starts children otherwise than their own protocol says.
         VersionConflict: another text is published under this name and version.
         BrokerUnreachable: Kafka does not answer.
     """
     await ensure(settings)
     published = [one for one in (await read_definitions(settings)).values() if not one.withdrawn]
-    pins = [_pinned_children(machine, texts, published) for machine, _source in texts]
+    known = _Known(texts, published)
+    pins = [known.pinned_children(machine) for machine, _source in texts]
+    for machine, source in texts:
+        known.check_children(machine, source)
     new = [False] * len(texts)
     for place in _children_first([machine for machine, _source in texts]):
         machine, source = texts[place]
@@ -59,6 +66,50 @@ async def publish_all(settings: KafkaSettings, texts: Texts) -> list[bool]:
     return new
 
 
+class _Known:
+    """The protocols whose instances may be children: those published, and those about to be, which are newer."""
+
+    def __init__(self, texts: Texts, published: Iterable[Definition]) -> None:
+        self._published = sorted(published, key=lambda one: one.published_at)
+        self._along = [machine for machine, _source in texts]
+
+    def pinned_children(self, machine: Machine) -> dict[str, str]:
+        """The version of each child for which the text names none. Raises ChildNotPublished."""
+        pins: dict[str, str] = {}
+        for child in children_of(machine):
+            versions = [one.version for one in self._published if one.name == child.protocol]
+            versions += [one.version for one in self._along if one.name == child.protocol]
+            if not versions or (child.version is not None and child.version not in versions):
+                wanted = f"{child.protocol} {child.version or ''}".strip()
+                raise ChildNotPublished(
+                    f"{machine.name} {machine.version} starts children by {wanted}, which is not published: publish it"
+                    " first, or both in one command"
+                )
+            if child.version is None:
+                pins[child.protocol] = versions[-1]
+        return pins
+
+    def check_children(self, machine: Machine, source: str) -> None:
+        """Raises ChildMismatch."""
+        if not any(children_of(machine)):
+            return
+        loaded = load(source, filename=f"{machine.name}@{machine.version}")
+        if loaded.machine is None or loaded.definition is None:
+            return
+        errors = check_children(loaded.machine, loaded.definition, self._find)
+        if errors:
+            raise ChildMismatch("\n".join(render(error, source) for error in errors))
+
+    def _find(self, protocol: str, version: str | None) -> Machine | None:
+        """The newest one, or the one of a version; None where it cannot be compiled here."""
+        along = [one for one in self._along if one.name == protocol and version in (None, one.version)]
+        if along:
+            return along[-1]
+        found = [one for one in self._published if one.name == protocol and version in (None, one.version)]
+        machine = compile_published(found[-1]) if found else None
+        return machine if isinstance(machine, Machine) else None
+
+
 def children_of(machine: Machine) -> Iterator[StartProtocol]:
     """Every `start_protocol` of a protocol, wherever it stands."""
     for state in machine.states.values():
@@ -74,28 +125,8 @@ def _starts(actions: Iterable[Action]) -> Iterator[StartProtocol]:
             yield inner
 
 
-def _pinned_children(machine: Machine, texts: Texts, published: Sequence[Definition]) -> dict[str, str]:
-    """The version of each child for which the text names none. Raises ChildNotPublished."""
-    pins: dict[str, str] = {}
-    for child in children_of(machine):
-        along = [other.version for other, _source in texts if other.name == child.protocol]
-        there = sorted(
-            (one for one in published if one.name == child.protocol), key=lambda one: one.published_at
-        )
-        versions = [*(one.version for one in there), *along]
-        if not versions or (child.version is not None and child.version not in versions):
-            wanted = f"{child.protocol} {child.version or ''}".strip()
-            raise ChildNotPublished(
-                f"{machine.name} {machine.version} starts children by {wanted}, which is not published: publish it"
-                " first, or both in one command"
-            )
-        if child.version is None:
-            pins[child.protocol] = versions[-1]
-    return pins
-
-
 def _children_first(machines: Sequence[Machine]) -> list[int]:
-    """The places of protocols, each after its children (where protocols start each other, that cannot be had for all)."""
+    """The places of protocols, each after its children (not all, where protocols start each other)."""
     order: dict[int, None] = {}
     begun: set[int] = set()
 

@@ -14,12 +14,15 @@ import pytest
 import strabo_runtime
 from strabo_agents import Agent, Client, Conversation, InstanceFailed, Message, Rejected
 from strabo_agents.json_types import JsonObject
+from strabo_runtime.history import find_instance
 from strabo_runtime.language import load_file
-from strabo_runtime.publishing import publish_machine
+from strabo_runtime.publishing import publish_all, publish_machine
 from strabo_runtime.worker import Worker, WorkerSettings
 from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
 from tests.support.services import BrokerService
+from tests.unit.worker.family import CHILD, PARENT
+from tests.unit.worker.kit import compiled
 
 AUCTION, REVIEW = "DistributedTaskAuction", "MultiAgentCodeReview"
 PROTOCOLS = Path(strabo_runtime.__file__).parent / "protocols"
@@ -206,3 +209,51 @@ async def test_a_start_of_an_unknown_protocol_is_refused(namespace: KafkaSetting
     async with Client("c1", kafka=namespace) as client:
         with pytest.raises(Rejected, match="Nonsense"):
             await client.start(task(), protocol="Nonsense")
+
+
+# -- children, inputs, deferred messages, cancellation ----------------------------------------------------------------
+
+
+async def test_a_start_with_inputs_needs_no_message_and_the_inputs_are_checked(
+    namespace: KafkaSettings,
+) -> None:
+    await publish_all(namespace, [(compiled(CHILD), CHILD)])
+    async with Client("boss", kafka=namespace) as client:
+        part = await client.start(protocol="Part", inputs={"size": 7}, roles={"Judge": "boss"})
+        await part.send(("Decide", {"well": True}), wait=True)
+        assert await part.result(timeout=30) == {"size": 7}
+        with pytest.raises(Rejected, match="the input size is missing"):
+            await client.start(protocol="Part", roles={"Judge": "boss"})
+
+
+async def test_a_deferred_message_is_accepted_once_its_turn_has_come(namespace: KafkaSettings) -> None:
+    await publish_all(namespace, [(compiled(CHILD), CHILD), (compiled(PARENT), PARENT)])
+    async with Client("boss", kafka=namespace) as client:
+        whole = await client.start(("Go", {"sizes": []}), protocol="Whole", roles={"Judge": "boss"})
+        waiting = asyncio.create_task(whole.send(("Note", {"number": 5}), wait=True))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        await whole.send(("Close", {}))
+        assert (await asyncio.wait_for(waiting, 30)).instance_id == whole.instance_id
+
+
+async def until_cancelled(settings: KafkaSettings, instance_id: str) -> None:
+    """Returns once an instance has been cancelled; what a child came to is told to its parent alone."""
+    async with asyncio.timeout(30):
+        while (state := await find_instance(settings, instance_id)) is None or state.status == "running":
+            await asyncio.sleep(0.1)
+    assert b"cancelled" in state.data
+
+
+async def test_a_cancelled_instance_ends_and_cannot_be_cancelled_again(namespace: KafkaSettings) -> None:
+    await publish_all(namespace, [(compiled(CHILD), CHILD), (compiled(PARENT), PARENT)])
+    async with Client("boss", kafka=namespace) as client, Client("operator", kafka=namespace) as operator:
+        whole = await client.start(("Go", {"sizes": [1]}), protocol="Whole", roles={"Judge": "boss"}, id="w")
+        await operator.instance("w").cancel("nobody needs it any more")
+        with pytest.raises(InstanceFailed, match="cancelled"):
+            await whole.result(timeout=30)
+        await until_cancelled(namespace, "w:1:child:0")
+        with pytest.raises(Rejected, match="ended"):
+            await whole.cancel("again")
+        with pytest.raises(Rejected, match="no instance nobody is known"):
+            await operator.cancel("nobody", "a mistake")

@@ -12,7 +12,7 @@ from importlib.resources import as_file, files
 import pytest
 
 from strabo_runtime.engine.machine import Machine
-from strabo_runtime.errors import ChildNotPublished
+from strabo_runtime.errors import ChildMismatch, ChildNotPublished
 from strabo_runtime.language import load_file
 from strabo_runtime.publishing import longest_deadline, publish_all, publish_machine
 from strabo_topics import admin, definitions
@@ -97,7 +97,9 @@ OWN_CHILD = PARENT.replace("protocol: Part", "protocol: Whole")
 
 
 async def test_a_parent_whose_child_is_not_published_is_refused_by_name(namespace: KafkaSettings) -> None:
-    with pytest.raises(ChildNotPublished, match=r"Whole 1\.0 starts children by Part, which is not published"):
+    with pytest.raises(
+        ChildNotPublished, match=r"Whole 1\.0 starts children by Part, which is not published"
+    ):
         await publish_all(namespace, [text(PARENT)])
 
     assert await definitions.read_definitions(namespace) == {}
@@ -133,6 +135,18 @@ async def test_an_omitted_child_version_is_the_one_published_last_and_stays_so(
     assert await publish_all(namespace, [text(PARENT)]) == [True]
 
     assert await fixed(namespace, "Whole") == {"Part": "2.0"}
+
+
+async def test_a_parent_that_starts_its_child_otherwise_than_that_says_is_refused(
+    namespace: KafkaSettings,
+) -> None:
+    wrong = PARENT.replace("inputs: {size: $each}", "inputs: {weight: $each}")
+    await publish_all(namespace, [text(CHILD)])
+
+    with pytest.raises(ChildMismatch, match="weight"):
+        await publish_all(namespace, [text(wrong)])
+
+    assert len(await definitions.read_definitions(namespace)) == 1
 
 
 async def test_a_protocol_may_start_itself(namespace: KafkaSettings) -> None:
