@@ -96,7 +96,7 @@ def _started(broker: Broker, folder: Path) -> BrokerService:
 
 
 def _measured(benchmark: Benchmark, conditions: Conditions) -> Sequence[Figure]:
-    _say(f"measuring {', '.join(benchmark.names)} ...")
+    _say(f"measuring {benchmark.names[0]} and what goes with it ...")
     begun = time.monotonic()
     figures = asyncio.run(benchmark.measure(conditions))
     _say(f"  {time.monotonic() - begun:.0f} s")
