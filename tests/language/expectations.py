@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from strabo_runtime.language import check_structure, load
+from strabo_runtime.language import check_children, check_structure, load, load_file
 
 Finding = tuple[int, int, str]
 """Line, column, code."""
@@ -36,9 +36,17 @@ def expected(path: Path) -> list[Finding]:
 
 
 def found(path: Path) -> list[Finding]:
-    """What loading the file, and checking its structure where it loads, tells."""
+    """What loading the file tells; and where it loads, what is told of its structure and of its children.
+
+    The protocols of the children stand in the folder `children` beside the file.
+    """
     loaded = load(path.read_text(encoding="utf-8"), filename=path.name)
     diagnostics = list(loaded.diagnostics)
     if loaded.machine is not None and loaded.definition is not None:
+        machines = [load_file(child).machine for child in (path.parent / "children").glob("*.yaml")]
+        children = {machine.name: machine for machine in machines if machine is not None}
         diagnostics += check_structure(loaded.machine, loaded.definition)
+        diagnostics += check_children(
+            loaded.machine, loaded.definition, lambda name, version: children.get(name)
+        )
     return sorted((one.span.line, one.span.column, one.code) for one in diagnostics)

@@ -5,6 +5,7 @@ from strabo_runtime.language.compiler import compile_protocol
 from strabo_runtime.language.definition import ProtocolDefinition
 from strabo_runtime.language.diagnostics import Diagnostic, Span, render
 from strabo_runtime.language.errors import DefinitionError, LanguageError, UnreadableFileError
+from strabo_runtime.language.family_checks import check_children
 from strabo_runtime.language.loading import Loaded, load, load_file, read_text
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ProtocolDefinition",
     "Span",
     "UnreadableFileError",
+    "check_children",
     "check_structure",
     "compile_protocol",
     "load",

@@ -170,6 +170,14 @@ GROUPS: Mapping[str, tuple[Code, ...]] = MappingProxyType(
                 "Test an optional field with `has(x.f)`, an optional variable with `!= null`.",
             ),
         ),
+        "Children whose protocols are known": (
+            Code(
+                "unknown-input",
+                "An input that the child's protocol does not have.",
+                "Correct its spelling, or remove it.",
+            ),
+            Code("missing-input", "A child without an input that its protocol needs.", "Add it."),
+        ),
         "Structure, found by `strabo verify`": (
             Code(
                 "unreachable-state", "A state that nothing leads to.", "Add a transition to it, or remove it."

@@ -11,32 +11,15 @@ from hypothesis import strategies as st
 from strabo_runtime.language import (
     LanguageError,
     UnreadableFileError,
-    check_structure,
     load,
     load_file,
-    render,
 )
-from strabo_runtime.language.codes import CODES
+from tests.language.robustness import check
 
 GOOD = (Path(__file__).parents[3] / "runtime/strabo_runtime/protocols/code_review.yaml").read_text(
     encoding="utf-8"
 )
 LINES = GOOD.split("\n")
-
-
-def check(text: str) -> None:
-    """Whatever the text, there is a machine or an error, and every diagnostic can be shown."""
-    loaded = load(text, filename="p.yaml")
-    failed = any(told.severity == "error" for told in loaded.diagnostics)
-    assert (loaded.machine is None) is failed
-    assert (loaded.definition is None) is failed
-    told = list(loaded.diagnostics)
-    if loaded.machine is not None and loaded.definition is not None:
-        told += check_structure(loaded.machine, loaded.definition)
-    for diagnostic in told:
-        assert diagnostic.code in CODES
-        assert diagnostic.span.line <= text.count("\n") + text.count("\r") + 1
-        assert render(diagnostic, text)
 
 
 @given(st.text(alphabet="ab:-[]{}\"'|>&*!%#?@`,\\\n\t \x00\u2028é😀", max_size=60))
