@@ -136,12 +136,9 @@ class Network:
 
     def _put(self, parcel: Parcel, due: int, extra: int, *, first: bool) -> None:
         self._number += 1
-        place = self._number + extra
+        # What is said for the first time keeps its order, and no repeat comes before what it repeats.
+        due, place = max((due, self._number + extra), self._last.get(parcel.channel, (0, 0)))
         if first:
-            # A repeat may come whenever it likes; what is said for the first time keeps its order.
-            last = self._last.get(parcel.channel)
-            if last is not None and last > (due, place):
-                due, place = last
             self._last[parcel.channel] = (due, place)
         heapq.heappush(self._transits, _Transit(due, place, self._number, parcel, first))
 
