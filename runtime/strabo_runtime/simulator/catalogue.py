@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from strabo_runtime.engine.machine import Machine
-from strabo_runtime.language import Diagnostic, LanguageError, load_file, read_text
+from strabo_runtime.engine.machine import Machine, StartProtocol
+from strabo_runtime.language import Diagnostic, LanguageError, Loaded, check_children, load_file, read_text
 from strabo_runtime.simulator.parts import children
 
 SCENARIO_SUFFIXES: Final = (".test.yaml", ".test.yml")
@@ -62,31 +62,41 @@ def load_family(path: Path | str) -> Family:
         LanguageError: the file cannot be read.
     """
     file = Path(path)
-    loaded = load_file(file)
+    first = load_file(file)
     catalogue = Catalogue()
-    sources = {str(file): loaded.source}
-    diagnostics = list(loaded.diagnostics)
+    sources = {str(file): first.source}
+    diagnostics = list(first.diagnostics)
     missing: dict[str, None] = {}
-    waiting = [] if loaded.machine is None else [loaded.machine]
-    for machine in waiting:
-        catalogue.add(machine)
-        for child in children(machine):
+    loaded = [first]
+    for one in loaded:
+        if one.machine is None:
+            continue
+        catalogue.add(one.machine)
+        for child in children(one.machine):
             name = child.protocol if child.version is None else f"{child.protocol}@{child.version}"
-            if name in missing or catalogue.find(child.protocol, child.version) is not None:
+            if name in missing or any(_is(other.machine, child) for other in loaded):
                 continue
-            found = _beside(file, child.protocol, child.version, sources, diagnostics)
+            found, other = _beside(file, child)
             if found is None:
                 missing[name] = None
-            elif all(found is not known for known in waiting):
-                waiting.append(found)
+                continue
+            loaded.append(found)
+            sources[str(other)] = found.source
+            diagnostics += found.diagnostics
+    for one in loaded:
+        if one.machine is not None and one.definition is not None:
+            diagnostics += check_children(one.machine, one.definition, catalogue.find)
     failed = any(diagnostic.severity == "error" for diagnostic in diagnostics)
-    return Family(None if failed else loaded.machine, catalogue, tuple(missing), tuple(diagnostics), sources)
+    return Family(None if failed else first.machine, catalogue, tuple(missing), tuple(diagnostics), sources)
 
 
-def _beside(
-    file: Path, name: str, version: str | None, sources: dict[str, str], diagnostics: list[Diagnostic]
-) -> Machine | None:
-    """The protocol of that name and version from the files beside `file`."""
+def _is(machine: Machine | None, child: StartProtocol) -> bool:
+    return machine is not None and machine.name == child.protocol and child.version in (None, machine.version)
+
+
+def _beside(file: Path, child: StartProtocol) -> tuple[Loaded | None, Path]:
+    """The protocol of a child from the files beside `file`, and its file; one with errors where there is no better."""
+    broken: tuple[Loaded | None, Path] = (None, file)
     for other in sorted((*file.parent.glob("*.yaml"), *file.parent.glob("*.yml"))):
         if other.name.endswith(SCENARIO_SUFFIXES) or other == file:
             continue
@@ -94,13 +104,11 @@ def _beside(
             named = _PROTOCOL.search(read_text(other))
         except LanguageError:
             continue
-        if named is None or named[1] != name:
+        if named is None or named[1] != child.protocol:
             continue
-        loaded = load_file(other)
-        if loaded.machine is None:
-            diagnostics += loaded.diagnostics
-            sources[str(other)] = loaded.source
-            continue
-        if version is None or loaded.machine.version == version:
-            return loaded.machine
-    return None
+        found = load_file(other)
+        if _is(found.machine, child):
+            return found, other
+        if found.machine is None:
+            broken = (found, other)
+    return broken

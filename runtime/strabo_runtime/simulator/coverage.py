@@ -78,6 +78,9 @@ class Reach:
     def note(self, made: Step) -> None:
         """Take in one step."""
         self._violated.update(made.violations)
+        if made.rejection is not None:
+            # A start that is refused leaves no instance, and names what it violated in its refusal alone.
+            self._violated.update(made.rejection.constraints)
         if made.verdict == "deferred" and isinstance(made.input, Message):
             self._deferred.add(made.input.type)
         if made.verdict in ("duplicate", "ignored", "failed"):

@@ -180,6 +180,13 @@ def test_what_nothing_reached_is_reported(tmp_path: Path) -> None:
     assert "states that nothing reached (2 of 4):" in shown
 
 
+def test_a_constraint_that_refuses_a_start_was_violated(tmp_path: Path) -> None:
+    begin = BEGIN.replace("price: 3", "price: 30")
+    report = run(tmp_path, "      - {expect: {incidents: 0}}\n", begin)
+    assert report.coverage is not None
+    assert "cheap" not in (*report.coverage.never_violated, *report.coverage.constraints)
+
+
 def test_the_report_is_data_too(tmp_path: Path) -> None:
     data = run(tmp_path, "      - {expect: {state: done}}\n").to_json()
     assert data["passed"] is False
