@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from cel_expr_python import cel
@@ -46,6 +46,12 @@ _TYPES = {
 }
 
 
+@lru_cache(maxsize=8)
+def _configuration(declarations: str) -> cel.EnvConfig:
+    """The declared functions as the library keeps them: reading their YAML costs as much as all else of a checker."""
+    return cel.NewEnvConfigFromYaml(declarations)
+
+
 class Checker:
     """Checks expressions against one set of typed variables."""
 
@@ -62,7 +68,7 @@ class Checker:
         }
         declared |= {name + _OR_NULL: cel.Type.DYN for name in optional_collections}
         self._environment = cel.NewEnv(
-            descriptors.pool, config=cel.NewEnvConfigFromYaml(environment_yaml(functions)), variables=declared
+            descriptors.pool, config=_configuration(environment_yaml(functions)), variables=declared
         )
         self._vocabulary = Vocabulary(
             tuple(variables), descriptors.fields, tuple(function.name for function in functions)
