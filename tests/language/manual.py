@@ -42,6 +42,12 @@ def base_of(page: str) -> Block:
     return next(block for block in blocks("yaml protocol") if block.page == page)
 
 
+def protocol_of(scenarios: Block) -> Block:
+    """The protocol that a block of scenarios tests, by its name: one of the manual's."""
+    [name] = re.findall(r"^protocol: (\w+)$", scenarios.text, re.MULTILINE)
+    return next(block for block in blocks("yaml protocol") if f"protocol: {name}\n" in block.text)
+
+
 def following(block: Block) -> Block:
     """The next block on the same page."""
     rest = [other for other in blocks() if other.page == block.page and other.line > block.line]

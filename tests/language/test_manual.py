@@ -12,7 +12,7 @@ from strabo_runtime.expressions import Context, InstanceFacts, MessageFacts, Var
 from strabo_runtime.language import check_structure, load, render
 from strabo_runtime.simulator import read_scenarios, run_scenario
 from tests.language import diagnostics_page
-from tests.language.manual import Block, base_of, blocks, following, with_section
+from tests.language.manual import Block, base_of, blocks, following, protocol_of, with_section
 
 
 @pytest.mark.parametrize("block", blocks("yaml protocol"), ids=str)
@@ -55,7 +55,7 @@ def test_the_manual_has_examples_of_every_kind() -> None:
 
 @pytest.mark.parametrize("block", blocks("yaml scenario"), ids=str)
 def test_every_scenario_passes(block: Block) -> None:
-    machine = load(base_of("README.md").text, filename="README.md").machine
+    machine = load(protocol_of(block).text, filename=str(block)).machine
     assert machine is not None
     scenarios = read_scenarios(block.text, machine, filename=str(block))
     assert [render(found, block.text) for found in scenarios.diagnostics] == []
