@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """What came of a replay: so many steps were played, and inputs that were refused or failed.
+    """What came of a replay: so many steps, and (`refusals`) inputs that moved nothing: refused, deferred, repeated.
 
     `difference` names the first that came out otherwise, None when none did; `instance` is how it stood after the last
     that did not. `told` says what was not as recorded, and was allowed.
@@ -80,7 +80,8 @@ class ReplayReport:
         if self.difference is not None:
             return [*lines, f"{self.instance_id}: {self.difference}"]
         lines.append(
-            f"{self.instance_id}: {self.steps} steps and {self.refusals} refusals replay to the same result"
+            f"{self.instance_id}: {self.steps} steps, and {self.refusals} inputs that moved nothing, "
+            "replay to the same result"
         )
         if self.instance is not None:
             stands = f"state {self.instance.state}, {self.instance.status}, revision {self.instance.revision}"
@@ -244,10 +245,7 @@ def _difference(place: int, recorded: StepRecord, now: StepRecord) -> Difference
         before, after = getattr(recorded, field), getattr(now, field)
         if before == after:
             continue
-        if isinstance(before, bytes) and isinstance(after, bytes):
-            path, then, comes = _first(orjson.loads(before), orjson.loads(after), field)
-        else:
-            path, then, comes = field, _json(before), _json(after)
+        path, then, comes = _first(_json(before), _json(after), field)
         return Difference(place, recorded.revision, path, then, comes)
     return None
 

@@ -52,9 +52,7 @@ def replay(
     history = _history(source, namespace, bootstrap)
     if save is not None:
         write_history(history, save)
-        typer.echo(
-            f"{len(history.records)} steps and refusals of {history.instance_id} written to {save}", err=True
-        )
+        typer.echo(f"{len(history.records)} inputs of {history.instance_id} written to {save}", err=True)
     text = None if definition is None else read_text(definition)
     report = replay_history(history, at=at, allowed=Allowed(any_definition, any_functions), text=text)
     if (

@@ -1,0 +1,68 @@
+"""Histories as files: written and read back, and told apart from what is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from strabo_runtime.errors import NotReplayable
+from strabo_runtime.history_file import History, read_history, write_history
+
+RECORDED = Path(__file__).parents[2] / "histories"
+
+
+@pytest.fixture(scope="module")
+def history() -> History:
+    return read_history(next(RECORDED.glob("every_input.*.every_kind_of_input.jsonl")))
+
+
+def test_a_history_is_read_as_it_was_written(history: History, tmp_path: Path) -> None:
+    write_history(history, tmp_path / "one.jsonl")
+    assert read_history(tmp_path / "one.jsonl") == history
+
+
+def test_the_first_line_holds_what_a_replay_needs(history: History, tmp_path: Path) -> None:
+    write_history(
+        replace(history, functions={"f": "2"}, children={"EveryChild": "1"}), tmp_path / "one.jsonl"
+    )
+    header = orjson.loads((tmp_path / "one.jsonl").read_bytes().split(b"\n")[0])
+    assert header["text"].startswith("protocol: EveryInput")
+    assert {key: header[key] for key in ("strabo", "format", "instance", "protocol", "version")} == {
+        "strabo": "history",
+        "format": 1,
+        "instance": "main",
+        "protocol": "EveryInput",
+        "version": "1",
+    }
+    assert (header["functions"], header["children"]) == ({"f": "2"}, {"EveryChild": "1"})
+
+
+def test_a_step_is_a_line_whose_parts_are_json(history: History, tmp_path: Path) -> None:
+    write_history(history, tmp_path / "one.jsonl")
+    line = orjson.loads((tmp_path / "one.jsonl").read_bytes().split(b"\n")[2])
+    assert line["input"]["kind"] == "start"
+    assert line["changes"][0][0] == "instance"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "line 1: not JSON"),
+        (b"protocol: Greeting\n", "line 1: not JSON"),
+        (b"[]\n", "line 1: not a JSON object"),
+        (b"{}\n", "is no history"),
+        (b'{"strabo": "history", "format": 2}\n', "format 2, and this version of Strabo reads 1"),
+        (b'{"strabo": "history", "format": 1}\n', "line 1: 'instance' is missing"),
+        (b'{"strabo": "history", "format": 1}\n{"revision": 1}\n', "line 2: not a step record"),
+        (b'{"strabo": "history", "format": 1}\n{"revision"', "line 2: not JSON"),
+    ],
+)
+def test_what_is_no_history_is_told_by_its_line(content: bytes, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(NotReplayable, match="odd") as refused:
+        read_history(path)
+    assert told in str(refused.value)
