@@ -34,11 +34,14 @@ class Picture(enum.StrEnum):
 
 
 def verify(files: Files, output: Output = Format.text) -> None:
-    """Load protocol files and check their structure. Exit 0: nothing found; 1: a finding; 2: a file cannot be read."""
-    from strabo_runtime.language import LanguageError, check_structure
+    """Load protocol files and check their structure, and how each fits the children that lie beside it.
+
+    Exit 0: nothing found; 1: a finding; 2: a file cannot be read.
+    """
+    from strabo_runtime.language import LanguageError
 
     unreadable: list[str] = []
-    findings: list[Diagnostic] = []
+    findings: dict[Diagnostic, None] = {}
     sources: dict[str, str] = {}
     for file in files:
         if file.name.endswith(SCENARIO_SUFFIXES):
@@ -46,27 +49,45 @@ def verify(files: Files, output: Output = Format.text) -> None:
                 typer.echo(f"{file}: scenarios; run them with: strabo test {file}")
             continue
         try:
-            loaded = _load(file)
+            found, summary = _verified(file, sources)
         except LanguageError as error:
             # The others are looked at all the same.
             unreadable.append(str(error))
             continue
-        sources[str(file)] = loaded.source
-        found = list(loaded.diagnostics)
-        machine = loaded.machine
-        if machine is not None and loaded.definition is not None:
-            found += check_structure(machine, loaded.definition)
-            if not found and output is Format.text:
-                typer.echo(
-                    f"{file}: {machine.name} {machine.version}: {len(machine.states)} states, "
-                    f"{len(machine.transitions)} transitions, {len(machine.constraints)} constraints: nothing found"
-                )
-        findings += found
-    print_findings(findings, sources, output)
+        if not found and output is Format.text:
+            typer.echo(f"{file}: {summary}: nothing found")
+        # A child may be named beside its parent, and have its findings once.
+        findings.update(dict.fromkeys(found))
+    print_findings(list(findings), sources, output)
     for line in unreadable:
         typer.echo(f"strabo: {line}", err=True)
     if findings or unreadable:
         raise typer.Exit(USAGE if unreadable else FINDING)
+
+
+def _verified(file: Path, sources: dict[str, str]) -> tuple[list[Diagnostic], str]:
+    """What is found in a file, and what it holds; the texts that findings point into are added to `sources`."""
+    from strabo_runtime.language import check_children, check_structure
+    from strabo_runtime.simulator import load_family
+
+    loaded = _load(file)
+    sources[str(file)] = loaded.source
+    found = list(loaded.diagnostics)
+    machine, definition = loaded.machine, loaded.definition
+    if machine is None or definition is None:
+        return found, ""
+    found += check_structure(machine, definition)
+    summary = (
+        f"{machine.name} {machine.version}: {len(machine.states)} states, {len(machine.transitions)} transitions, "
+        f"{len(machine.constraints)} constraints"
+    )
+    family = load_family(file)
+    sources.update(family.sources)
+    found += [finding for finding in family.diagnostics if finding not in found]
+    found += check_children(machine, definition, family.catalogue.find)
+    if family.missing:
+        summary += f"; not beside it, and so not checked: {', '.join(family.missing)}"
+    return found, summary
 
 
 def test(
