@@ -11,8 +11,11 @@ import orjson
 
 from strabo_avro.codec import encode
 from strabo_avro.records import Agent, Envelope, Plays
+from strabo_runtime.engine import Instance
+from strabo_runtime.history import live_instances
 from strabo_topics import clients
 from strabo_topics.settings import KafkaSettings
+from tests.chaos.processes import inbox_is_taken
 from tests.chaos.records import Sender, envelope
 
 PROTOCOL_FILES = tuple(Path(__file__).with_name(f"{name}.yaml") for name in ("leg", "errand"))
@@ -94,6 +97,36 @@ class ErrandLoad:
 
     def _said(self, errand: str, name: str, kind: str, payload: dict[str, object]) -> Envelope:
         return envelope(errand, f"{errand}:{name}", kind, "caller", payload, _now(), wants_reply=True)
+
+
+def check_errand(instances: dict[str, Instance], errand: str, load: ErrandLoad) -> None:
+    """What became of one errand, and of its children."""
+    parent = instances[errand]
+    legs = [instances[child.id] for child in parent.children if child.name == "leg"]
+    undone = [instances[child.id] for child in parent.children if child.name == "undo"]
+    assert len(legs) == 3
+    if errand in load.cancelled:
+        assert (parent.status, parent.error) == ("failure", "cancelled")
+    else:
+        assert parent.state == ("Broken" if errand in load.broken else "Done")
+        assert parent.variables.json["notes"] == load.noted[errand]
+        assert len(load.noted[errand]) == NOTES
+        assert [child.status for child in parent.children[:3]] == [leg.status for leg in legs]
+        assert sorted(leg.variables.json["number"] for leg in legs if leg.status == "success") == sorted(
+            parent.variables.json["passed"]
+        )
+        assert len(parent.roles["Helper"]) == 2
+    failed = parent.status == "failure"
+    assert [child.variables.json["number"] for child in undone] == (
+        [-leg.variables.json["number"] for leg in legs] if failed else []
+    )
+    assert all(child.error != "cancelled" for child in undone)
+
+
+async def all_have_ended(settings: KafkaSettings) -> bool:
+    if not await inbox_is_taken(settings):
+        return False
+    return all(state.status != "running" for state in await live_instances(settings))
 
 
 def _cancel(errand: str) -> Envelope:

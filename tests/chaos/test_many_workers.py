@@ -13,8 +13,8 @@ import pytest
 
 from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
-from tests.chaos import oracle
-from tests.chaos.processes import inbox_is_taken, start_worker, until
+from tests.chaos import errands, oracle
+from tests.chaos.processes import start_worker, until
 from tests.chaos.records import publish
 from tests.chaos.tally import PROTOCOL_FILE, TallyLoad
 from tests.support.child_process import ChildProcess
@@ -95,15 +95,19 @@ async def test_no_effect_is_lost_or_doubled_among_workers_that_come_and_go(
         kafka_bootstrap_servers=fresh_broker.bootstrap, namespace="many", partitions=6
     )
     await admin.ensure(settings)
-    await publish(settings, PROTOCOL_FILE)
+    await publish(settings, PROTOCOL_FILE, *errands.PROTOCOL_FILES)
+    await errands.announce_helpers(settings)
     load = TallyLoad(settings, 6, SEED)
-    loading = asyncio.create_task(load.run())
+    # Their parents and children lie on the partitions of different workers.
+    nested = errands.ErrandLoad(settings, 6, SEED, every=0.3)
+    loading = asyncio.gather(load.run(), nested.run())
     crew = Crew(settings, tmp_path)
     try:
         await _disturb(crew, fresh_broker, random.Random(SEED))
         load.finish()
+        nested.finish()
         await asyncio.wait_for(loading, 60)
-        await until(lambda: inbox_is_taken(settings), 60, f"all inputs are taken\n{crew.log()}")
+        await until(lambda: errands.all_have_ended(settings), 60, f"all inputs are taken\n{crew.log()}")
         assert set(await crew.stop()) <= {0, STOPPED_EARLY}, crew.log()
     finally:
         loading.cancel()
@@ -111,8 +115,11 @@ async def test_no_effect_is_lost_or_doubled_among_workers_that_come_and_go(
     report = await oracle.examine(settings)
     assert report.problems == []
     assert report.dead_letters == 0
-    assert report.instances.keys() == {f"tally-{number}" for number in range(load.started)}
-    assert {instance.status for instance in report.instances.values()} == {"success"}
+    tallies = {one: instance for one, instance in report.instances.items() if one.startswith("tally-")}
+    assert tallies.keys() == {f"tally-{number}" for number in range(load.started)}
+    assert {instance.status for instance in tallies.values()} == {"success"}
+    for errand in nested.noted:
+        errands.check_errand(report.instances, errand, nested)
     assert crew.happened["kill"] > 0
     assert crew.happened["pause"] > 0
 

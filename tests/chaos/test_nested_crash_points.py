@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from strabo_runtime.engine import Instance
-from strabo_runtime.history import live_instances
 from strabo_runtime.worker.kafka import CRASH_POINTS
 from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
 from tests.chaos import oracle
-from tests.chaos.errands import NOTES, PROTOCOL_FILES, ErrandLoad, announce_helpers
-from tests.chaos.processes import inbox_is_taken, killed_at, start_worker, until
+from tests.chaos.errands import (
+    PROTOCOL_FILES,
+    ErrandLoad,
+    all_have_ended,
+    announce_helpers,
+    check_errand,
+)
+from tests.chaos.processes import killed_at, start_worker, until
 from tests.chaos.records import publish
 from tests.support.services import BrokerService
 
@@ -49,7 +53,7 @@ async def test_every_childs_end_and_every_answer_count_once_wherever_the_worker_
         load.finish()
         await loading
         worker = start_worker(settings, tmp_path / "worker-last.log")
-        await until(lambda: _all_have_ended(settings), 60, f"all errands have ended\n{worker.log_tail()}")
+        await until(lambda: all_have_ended(settings), 60, f"all errands have ended\n{worker.log_tail()}")
         assert worker.terminate() == 0, worker.log_tail()
     finally:
         loading.cancel()
@@ -58,35 +62,5 @@ async def test_every_childs_end_and_every_answer_count_once_wherever_the_worker_
     assert report.dead_letters == 0
     assert min(report.timers, report.answers, report.retries, report.told_to_instances) > 0
     for errand in load.noted:
-        _check_errand(report.instances, errand, load)
+        check_errand(report.instances, errand, load)
     await admin.delete_namespace(settings)
-
-
-def _check_errand(instances: dict[str, Instance], errand: str, load: ErrandLoad) -> None:
-    """What became of one errand, and of its children."""
-    parent = instances[errand]
-    legs = [instances[child.id] for child in parent.children if child.name == "leg"]
-    undone = [instances[child.id] for child in parent.children if child.name == "undo"]
-    assert len(legs) == 3
-    if errand in load.cancelled:
-        assert (parent.status, parent.error) == ("failure", "cancelled")
-    else:
-        assert parent.state == ("Broken" if errand in load.broken else "Done")
-        assert parent.variables.json["notes"] == load.noted[errand]
-        assert len(load.noted[errand]) == NOTES
-        assert [child.status for child in parent.children[:3]] == [leg.status for leg in legs]
-        assert sorted(leg.variables.json["number"] for leg in legs if leg.status == "success") == sorted(
-            parent.variables.json["passed"]
-        )
-        assert len(parent.roles["Helper"]) == 2
-    failed = parent.status == "failure"
-    assert [child.variables.json["number"] for child in undone] == (
-        [-leg.variables.json["number"] for leg in legs] if failed else []
-    )
-    assert all(child.error != "cancelled" for child in undone)
-
-
-async def _all_have_ended(settings: KafkaSettings) -> bool:
-    if not await inbox_is_taken(settings):
-        return False
-    return all(state.status != "running" for state in await live_instances(settings))

@@ -15,6 +15,7 @@ from strabo_runtime.worker import Worker, WorkerSettings, term
 from strabo_runtime.worker.errors import ClockSkewed, TopicsUnfit, WorkerError
 from strabo_runtime.worker.kafka import Incoming, Outgoing
 from strabo_runtime.worker.runner import Runner
+from tests.unit.worker.family import CHILD, PARENT, begin, judge, say
 from tests.unit.worker.kit import NAMES, PARTITIONS, announcement, definition, envelope, home, start
 from tests.unit.worker.memory_kafka import MemoryIntake, MemoryKafka, MemoryProducer, Stored
 
@@ -256,6 +257,37 @@ def definition_with_bell(duration: str) -> Stored:
     from tests.unit.worker.kit import PROTOCOL
 
     return definition(PROTOCOL.replace('"1.0"', '"2.0"').replace("PT10S", duration))
+
+
+async def test_several_partitions_write_to_the_inbox_of_one_in_the_same_transaction() -> None:
+    broker = kafka()
+    put(broker, definition(CHILD))
+    put(broker, definition(PARENT))
+    parents = [f"p{number}" for number in range(8)]
+    for parent in parents:
+        send(broker, begin(parent, [1, 2, 3, 4, 5]))
+
+    async with working(broker):
+        await until(lambda: len(steps(broker)) >= len(parents) * 6)
+
+    assert {home(parent) for parent in parents} == set(ALL)
+    started = [instance for instance, _offset, verdict in steps(broker) if verdict == "taken"]
+    assert sorted(started) == sorted(
+        [*parents, *(f"{parent}:1:child:{number}" for parent in parents for number in range(5))]
+    )
+
+
+async def test_a_question_to_the_directory_is_answered_without_any_further_input() -> None:
+    broker = kafka()
+    put(broker, definition(PARENT.replace("protocol: Part", "protocol: Whole").replace("size: $each", "")))
+    put(broker, judge("j2"))
+    send(broker, begin("p", []))
+    send(broker, say("p", "Ask", {"count": 1}))
+
+    async with working(broker):
+        await until(lambda: len(steps(broker)) == 3)
+
+    assert steps(broker)[-1] == ("p", -1, "taken")
 
 
 async def test_a_start_whose_protocol_has_just_been_published_is_not_refused() -> None:
