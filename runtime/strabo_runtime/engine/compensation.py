@@ -68,8 +68,13 @@ def run_kept(execution: Execution) -> None:
 def _newest(execution: Execution) -> Iterator[Any]:
     *older, newest = execution.compensations
     execution.compensations = tuple(older)
-    execution.notes += (f"transition {newest.transition + 1} was compensated",)
+    execution.notes += (compensated(newest.transition),)
     return iter(newest.actions)
+
+
+def compensated(transition: int) -> str:
+    """The note of a step that ran what was kept for a transition; `transition` is its index."""
+    return f"transition {transition + 1} was compensated"
 
 
 def _evaluated(execution: Execution, action: Action) -> list[Json]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from strabo_runtime.engine.compensation import compensated
 from strabo_runtime.engine.inputs import Message, Retry, Start
-from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import (
     ChildTrigger,
     Constraint,
@@ -72,6 +71,7 @@ class Reach:
         self._transitions: set[int] = set()
         self._checked: set[str] = set()
         self._violated: set[str] = set()
+        self._undone = tuple(found for found in machine.transitions if found.compensation)
         self._compensated: set[int] = set()
         self._deferred: set[str] = set()
 
@@ -90,18 +90,19 @@ class Reach:
             if micro_step.transition is not None:
                 self._transitions.add(micro_step.transition)
         self._checked.update(_checked(self._machine, made))
-        self._compensated.update(_compensated(made))
+        self._compensated.update(
+            found.index for found in self._undone if compensated(found.index) in made.notes
+        )
 
     def result(self) -> Coverage:
         """What was not reached so far."""
         machine = self._machine
         constraints = [constraint.name for constraint in machine.constraints]
-        undone = [found for found in machine.transitions if found.compensation]
         return Coverage(
             tuple(name for name in machine.states if name not in self._states),
             tuple(name_of(found) for found in machine.transitions if found.index not in self._transitions),
             tuple(name for name in constraints if name not in self._checked | self._violated),
-            tuple(name_of(found) for found in undone if found.index not in self._compensated),
+            tuple(name_of(found) for found in self._undone if found.index not in self._compensated),
             tuple(name for name in constraints if name in self._checked and name not in self._violated),
             tuple(
                 kind.name
@@ -112,7 +113,7 @@ class Reach:
                 "states": len(machine.states),
                 "transitions": len(machine.transitions),
                 "constraints": len(constraints),
-                "compensations": len(undone),
+                "compensations": len(self._undone),
             },
         )
 
@@ -163,21 +164,6 @@ def _checked(machine: Machine, made: Step) -> set[str]:
     else:
         return set()
     return {constraint.name for phase in phases for constraint in phase.get(cause, ())}
-
-
-def _compensated(made: Step) -> set[int]:
-    """The transitions whose compensation ran in this step: fewer are kept than were kept before and since."""
-    expected = _kept(made.before)
-    for micro_step in made.micro_steps:
-        if micro_step.transition is not None:
-            expected[micro_step.transition] += 1
-    left = _kept(made.after)
-    return {transition for transition in expected if expected[transition] > left[transition]}
-
-
-def _kept(instance: Instance | None) -> Counter[int]:
-    kept = () if instance is None else instance.compensations
-    return Counter(compensation.transition for compensation in kept)
 
 
 def name_of(transition: Transition) -> str:

@@ -207,6 +207,19 @@ def test_a_compensation_that_ran_is_reached(tmp_path: Path) -> None:
     assert report.coverage.compensations == ()
 
 
+def test_a_compensation_that_a_success_makes_needless_is_not_reached(tmp_path: Path) -> None:
+    report = run(
+        tmp_path,
+        """
+      - {from: b, send: Stop}
+      - {from: b, send: Note, payload: {text: hello}}
+      - {expect: {state: done}}
+""",
+    )
+    assert report.coverage is not None
+    assert report.coverage.compensations == ("1: idle -> working on Order",)
+
+
 def test_messages_that_nobody_had_to_defer_are_told(tmp_path: Path) -> None:
     report = run(tmp_path, "      - {expect: {state: working}}\n")
     assert report.coverage is not None
