@@ -19,7 +19,7 @@ from strabo_runtime.expressions.types import Json
 from strabo_runtime.simulator.crowd import Crowd
 from strabo_runtime.simulator.deck import Card, Deck, Playbook
 from strabo_runtime.simulator.errands import Errand
-from strabo_runtime.simulator.host import Host
+from strabo_runtime.simulator.host import Host, Stepping
 from strabo_runtime.simulator.writing import MessageWriter
 
 LONGEST_RUN: Final = 500
@@ -77,16 +77,20 @@ class Run:
 
 
 class Player:
-    """One run. The same seed and number make the same moves."""
+    """One run. The same seed and number make the same moves; `stepping` is the engine's step, or stands for it."""
 
-    def __init__(self, book: Playbook, seed: int, number: int) -> None:
+    def __init__(self, book: Playbook, seed: int, number: int, *, stepping: Stepping = step) -> None:
         self._book = book
         self._random = Random(f"{seed}:{number}")
         self._number = number
         self._id = f"run-{number}"
         self._crowd = Crowd(self._random)
         self.host = Host(
-            book.catalogue, self._crowd, on_step=self._observe, carry=self._keep_unknown_children
+            book.catalogue,
+            self._crowd,
+            on_step=self._observe,
+            carry=self._keep_unknown_children,
+            stepping=stepping,
         )
         self._writer = MessageWriter(book, self._random, self.host, self._crowd, self._id)
         self._sent: list[tuple[str, Message]] = []
