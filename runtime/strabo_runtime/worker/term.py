@@ -240,8 +240,8 @@ class Term:
                 requests = runner.take(min(settings.worker_batch_records, left))
                 if requests:
                     self._reached("batch.taken")
-                    if runner.lacks(requests):
-                        await self._catch_up()
+                if runner.lacks(requests):
+                    await self._catch_up()
                 if runner.dropped:
                     continue
                 work = Work(runner)
@@ -276,7 +276,7 @@ class Term:
         return runners[self._turn :] + runners[: self._turn]
 
     async def _catch_up(self) -> None:
-        """Before a start is refused for want of a protocol or of agents, read whether they have appeared."""
+        """Before a start or a question gets less for want of a protocol or agents, read whether they have appeared."""
         try:
             async with asyncio.timeout(CATCH_UP_S):
                 await asyncio.gather(*(follower.caught_up() for follower in self._footing.followers))

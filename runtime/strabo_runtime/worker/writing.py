@@ -163,7 +163,7 @@ def _told(done: Step, instance_id: str, request: Request | None) -> tuple[Output
         failed = reply_id(instance_id, command, "failed")
         reply = Reply(failed, sender, "failed", command, error=done.error)
     else:
-        rejection = done.rejection or Rejection("finished", "; ".join(done.notes))
+        rejection = done.rejection or Rejection("finished", f"instance {instance_id} has ended already")
         reply = Reply(reply_id(instance_id, command, "rejected"), sender, "rejected", command, rejection)
     return (*done.outputs, reply)
 

@@ -9,7 +9,7 @@ from strabo_avro.codec import decode
 from strabo_avro.records import Envelope
 from strabo_runtime.engine import Parent
 from strabo_runtime.engine.outputs import ChildStart
-from strabo_runtime.worker.publishing import Destinations, Source, outgoing
+from strabo_runtime.worker.publishing import Destinations, Source, Unsendable, outgoing
 from strabo_topics.names import partition_for
 from tests.unit.worker.family import CHILD, FamilyBench, begin, cancel, say
 from tests.unit.worker.kit import NAMES, definition, envelope
@@ -33,10 +33,9 @@ def with_children(sizes: list[int], **options: object) -> FamilyBench:
 def test_a_child_is_started_by_a_record_on_the_inbox_from_its_parent_and_without_a_message() -> None:
     bench = FamilyBench()
 
-    work = bench.take(begin("p", [3]))
+    bench.take(begin("p", [3]))
 
     (told,) = bench.between()
-    assert work is not None
     assert (told.kind, told.type, told.protocol, told.instance_id, told.sender) == (
         "start",
         "",
@@ -57,6 +56,15 @@ def test_what_one_instance_tells_another_goes_to_the_others_partition() -> None:
 
     assert place == (NAMES.inbox, partition_for(b"c", 24))
     assert (record.key, decode(record.value or b"", Envelope).version) == (b"c", "1.0")
+
+
+def test_what_is_nested_deeper_than_the_inbox_takes_is_not_sent() -> None:
+    start = ChildStart("c:start", "c", "Part", None, {}, {"deep": orjson.loads(DEEP)}, Parent("p", "part", 1))
+    places = Destinations(NAMES, 3, 24, lambda _hash, _protocol: "")
+    source = Source("p", "Whole", "1.0", "hash", None)
+
+    with pytest.raises(Unsendable, match="nested more than 100 levels deep"):
+        list(outgoing(places, source, [start], None, wants_reply=False, cause="x", now=1))
 
 
 def test_a_child_knows_its_parent_its_depth_its_inputs_and_the_agents_named_for_its_roles() -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+import orjson
 import pytest
 
 from strabo_avro.codec import decode, encode
@@ -299,6 +300,20 @@ async def test_a_start_whose_protocol_has_just_been_published_is_not_refused() -
         await until(lambda: len(steps(broker)) == 1)
 
     assert steps(broker) == [("a", 0, "taken")]
+
+
+async def test_a_question_that_an_agent_who_has_just_come_can_answer_finds_it() -> None:
+    broker = kafka()
+    put(broker, definition(PARENT.replace("protocol: Part", "protocol: Whole").replace("size: $each", "")))
+    send(broker, begin("p", []))
+    async with working(broker):
+        await until(lambda: len(steps(broker)) == 1)
+        put(broker, judge("j2"))
+        send(broker, say("p", "Ask", {"count": 1}))
+        await until(lambda: len(steps(broker)) == 3)
+
+    answer = decode(broker.committed(NAMES.events)[-1].value or b"", StepRecord)
+    assert orjson.loads(answer.facts) == {"found": ["j2"]}
 
 
 async def test_a_partition_with_instances_and_no_position_is_halted_and_the_others_go_on() -> None:
