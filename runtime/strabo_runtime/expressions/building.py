@@ -57,7 +57,7 @@ class Local:
 
 Locals = Mapping[str, Local]
 
-_UNITS_AN_ITERATION = 4096
+_UNITS_AN_ITERATION = 1024
 """So much of a value that a macro copies or compares counts as one more iteration."""
 
 
@@ -104,10 +104,10 @@ class Builder(ABC):
         return replace(code, run=decoding, type=None, pure=False, stored=None, origin=None)
 
     def weighed(self, code: Code) -> Code:
-        """The code of a value that is walked through and through, its size charged to the budget inside a macro."""
-        if self.loops == 0 or scalar_kind(code.type) is not None:
+        """The code of a value that is walked through and through: bounded, and inside a macro charged to the budget."""
+        if scalar_kind(code.type) is not None or (self.loops == 0 and code.stored is not None):
             return code
-        return replace(code, run=_weighing(code.run))
+        return replace(code, run=_weighing(code.run, charged=self.loops > 0))
 
     def unified(self, codes: list[Code]) -> tuple[list[Code], Type | None]:
         """Codes brought to one type, and that type; None when they had to be decoded."""
@@ -149,11 +149,13 @@ class Builder(ABC):
         )
 
 
-def _weighing(run: Run) -> Run:
+def _weighing(run: Run, *, charged: bool) -> Run:
     def weighing(scope: Scope, frame: Frame) -> Any:
         value = run(scope, frame)
         if isinstance(value, (dict, list, tuple)):
-            use_iterations(frame, built_size(value) // _UNITS_AN_ITERATION)
+            size = built_size(value)
+            if charged:
+                use_iterations(frame, size // _UNITS_AN_ITERATION)
         return value
 
     return weighing

@@ -382,7 +382,7 @@ def _without(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> Code
 
 
 def _schema_errors(codes: list[Code]) -> Code:
-    value, schema = _json(codes[0]), _json(needed(codes[1]))
+    value, schema = _json(_present(codes[0])), _json(needed(codes[1]))
 
     def run(scope: Scope, frame: Frame) -> Any:
         validator = _validator(_dumped(schema(scope, frame)))
@@ -403,16 +403,22 @@ def _schema_errors(codes: list[Code]) -> Code:
 
 
 def _is_schema(codes: list[Code]) -> Code:
-    value = _json(codes[0])
+    value = _json(_present(codes[0]))
 
     def run(scope: Scope, frame: Frame) -> bool:
+        schema = value(scope, frame)
         try:
-            _validator(_dumped(value(scope, frame)))
+            _validator(_dumped(schema))
         except EvaluationError:
             return False
         return True
 
     return Code(run, BOOLEAN, "is_schema(...)", pure=True)
+
+
+def _present(code: Code) -> Code:
+    """Null is a value, an absent field is none."""
+    return needed(code) if code.is_field else code
 
 
 def _json(code: Code) -> Run:
