@@ -15,6 +15,7 @@ from strabo_runtime.cli import (
     demo,
     dev,
     diff,
+    init,
     instances,
     operate,
     protocols,
@@ -37,6 +38,7 @@ app = typer.Typer(
 
 app.command("demo")(demo.demo)
 app.command("dev")(dev.dev)
+app.command("init")(init.init)
 app.command("replay")(replay.replay)
 app.command("diff")(diff.diff)
 app.command("schema")(schema.schema)
