@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strabo_runtime.expressions import (
+    ChildFacts,
     Context,
     Environment,
     EvaluationError,
@@ -44,7 +45,18 @@ VARIABLES = {
     "table": MapOf(INTEGER),
     "o": OBJECT,
 }
-OURS = Environment(types={}, messages={}, events={}, variables=VARIABLES, roles=[], starting=[])
+INPUTS = {"limit": INTEGER, "topic": STRING}
+OURS = Environment(
+    types={},
+    messages={},
+    events={},
+    variables=VARIABLES,
+    roles=[],
+    starting=[],
+    inputs=INPUTS,
+    children=["reviews"],
+)
+PLACE = Context(child_names=("reviews",), each=OBJECT)
 T = cel.Type
 THEIRS = cel.NewEnv(
     variables={
@@ -59,6 +71,11 @@ THEIRS = cel.NewEnv(
         "texts": T("list<string>"),
         "table": T("map<string, int>"),
         "o": T("map<string, dyn>"),
+        "limit": T.INT,
+        "topic": T.STRING,
+        "child": T("map<string, dyn>"),
+        "children": T("map<string, list<map<string, dyn>>>"),
+        "each": T("map<string, dyn>"),
     }
 )
 INSTANCE = InstanceFacts("i", "P", "1", "S", 0, 0, None)
@@ -67,8 +84,34 @@ words = st.sampled_from(["", "a", "ab", "b", "é", "z9"])
 small = st.integers(-3, 3)
 integers = small | st.sampled_from([2**63 - 1, -(2**63), 2**53 + 1, 10])
 floats = st.sampled_from([0.0, -0.0, 0.5, 1.0, 2.0, -1.5, 1e300, 3.0])
+untyped = st.dictionaries(
+    st.sampled_from(["x", "y", "z"]),
+    floats
+    | words
+    | st.booleans()
+    | st.none()
+    | st.lists(floats, max_size=2)
+    | st.dictionaries(words, floats, max_size=2),
+    max_size=3,
+)
+# A failed child has no result, one that succeeded no error, one that is running neither.
+ended = st.one_of(
+    st.fixed_dictionaries({"outcome": st.just("success"), "result": untyped}),
+    st.fixed_dictionaries({"outcome": st.just("failure"), "error": words}),
+)
+listed = st.one_of(
+    ended.map(
+        lambda given: {"status": given["outcome"], **{k: v for k, v in given.items() if k != "outcome"}}
+    ),
+    st.just({"status": "running"}),
+).map(lambda given: {"id": "c", **given})
 values = st.fixed_dictionaries(
     {
+        "limit": integers,
+        "topic": words,
+        "child": ended.map(lambda given: {"name": "reviews", "id": "c1", **given}),
+        "children": st.fixed_dictionaries({"reviews": st.lists(listed, max_size=3)}),
+        "each": untyped,
         "i": integers,
         "j": integers,
         "d": floats,
@@ -81,16 +124,7 @@ values = st.fixed_dictionaries(
         "ints": st.lists(small, max_size=4),
         "texts": st.lists(words, max_size=4),
         "table": st.dictionaries(words, small, max_size=3),
-        "o": st.dictionaries(
-            st.sampled_from(["x", "y", "z"]),
-            floats
-            | words
-            | st.booleans()
-            | st.none()
-            | st.lists(floats, max_size=2)
-            | st.dictionaries(words, floats, max_size=2),
-            max_size=3,
-        ),
+        "o": untyped,
     }
 )
 
@@ -104,16 +138,57 @@ def joined(
 def expressions(depth: int) -> dict[str, st.SearchStrategy[str]]:
     """Strategies of well-typed expressions, by type."""
     leaf = {
-        "int": st.sampled_from(["i", "j", "0", "1", "-2", "9223372036854775807"]),
+        "int": st.sampled_from(
+            ["i", "j", "limit", "children.reviews.size()", "0", "1", "-2", "9223372036854775807"]
+        ),
         "double": st.sampled_from(["d", "0.5", "2.0", "-1.0"]),
-        "string": st.sampled_from(["s", "'a'", '"é"', "''", r"'\n'"]),
-        "bool": st.sampled_from(["b", "true", "false"]),
+        "string": st.sampled_from(
+            [
+                "s",
+                "topic",
+                "child.id",
+                "child.error",
+                "children.reviews[0].error",
+                "'a'",
+                '"é"',
+                "''",
+                r"'\n'",
+            ]
+        ),
+        "bool": st.sampled_from(
+            [
+                "b",
+                "true",
+                "false",
+                "has(child.error)",
+                "has(child.result)",
+                "has(child.result.x)",
+                "child.outcome == 'success'",
+                "child.outcome in ['failure']",
+                "has(children.reviews[1].result)",
+                "has(each.x)",
+            ]
+        ),
         "time": st.sampled_from(["t", "timestamp('2030-01-01T00:00:00Z')"]),
         "span": st.sampled_from(["w", "duration('90s')", "duration('1h')"]),
         "ints": st.sampled_from(["ints", "[1, 2]", "[0, 0, 3]"]),
         "texts": st.sampled_from(["texts", "['a', 'b']"]),
         "dyn": st.sampled_from(
-            ["o.x", "o.y", "o['z']", "dyn(1)", "dyn('a')", "dyn([1, 2])", "dyn(1.0)", "o"]
+            [
+                "o.x",
+                "o.y",
+                "o['z']",
+                "each.x",
+                "each",
+                "child.result",
+                "child.result.y",
+                "children.reviews[0].result.x",
+                "dyn(1)",
+                "dyn('a')",
+                "dyn([1, 2])",
+                "dyn(1.0)",
+                "o",
+            ]
         ),
     }
     if depth == 0:
@@ -187,6 +262,11 @@ def expressions(depth: int) -> dict[str, st.SearchStrategy[str]]:
                     "table.all(k, table[k] > 0)",
                     "o.exists(k, o[k] == 1.0)",
                     "texts.exists(v, ints.exists(n, n == v.size()))",
+                    "children.reviews.all(c, c.status == 'success')",
+                    "children.reviews.exists(c, has(c.result) && has(c.result.x))",
+                    "children.reviews.exists(c, c.error == topic)",
+                    "children.reviews.filter(c, c.status != 'running').all(c, has(c.result) || has(c.error))",
+                    "each.exists(k, each[k] == child.result)",
                 ]
             ),
         ),
@@ -209,6 +289,7 @@ def expressions(depth: int) -> dict[str, st.SearchStrategy[str]]:
         "texts": st.one_of(
             joined(st.just("+"), sub["texts"], sub["texts"]),
             sub["ints"].map(lambda e: f"{e}.map(v, string(v))"),
+            st.sampled_from(["children.reviews.map(c, c.id)", "children.reviews.map(c, c.error)"]),
         ),
         "dyn": st.one_of(
             any_value.map(lambda e: f"dyn({e})"),
@@ -228,9 +309,15 @@ def ours(text: str, given_values: dict[str, Any]) -> tuple[str, Any]:
         "t": given_values["t"].isoformat().replace("+00:00", "Z"),
         "w": from_timedelta(given_values["w"]),
     }
+    for root in ("child", "children", "each"):
+        del stored[root]
     scope = OURS.scope(Variables.of(stored), now=0, instance=INSTANCE, roles={}, pending={})
+    child = given_values["child"]
+    scope.child = ChildFacts(**{"result": None, "error": None, **child})
+    scope.children = given_values["children"]
+    scope.each = given_values["each"]
     try:
-        return "value", OURS.expression(text, Context()).evaluate(scope)
+        return "value", OURS.expression(text, PLACE).evaluate(scope)
     except EvaluationError as error:
         return "error", error.text
 
@@ -293,12 +380,12 @@ def test_a_random_expression_gives_what_cel_gives(text: str, given_values: dict[
     except RuntimeError:
         # What CEL's checker refuses, ours refuses too.
         try:
-            OURS.expression(text, Context())
+            OURS.expression(text, PLACE)
         except ExpressionError:
             return
         raise AssertionError(f"{text} passes our check but not CEL's") from None
     try:
-        OURS.expression(text, Context())
+        OURS.expression(text, PLACE)
     except ExpressionError as error:
         # A literal that can never be converted is told at load; CEL waits until it runs.
         assert error.code in ("expression-value", "expression-too-deep", "presence"), error.message
