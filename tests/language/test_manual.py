@@ -109,4 +109,5 @@ def test_every_expression_gives_what_the_manual_says(
         pending={role: tuple(agents) for role, agents in given["pending"].items()},
         message=message,
     )
+    scope.children = given["children"]
     assert compiled.evaluate(scope) == json.loads(value), place
