@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, Self, overload
 
+from pydantic import BaseModel
+
 from strabo_agents.envelopes import AWAITED, Post
 from strabo_agents.errors import AgentsError, InstanceFailed, NoAnswer, SettingsError
 from strabo_agents.json_types import JsonObject
@@ -126,7 +128,7 @@ class Client:
         message: Sendable | None = None,
         *,
         protocol: str,
-        inputs: Mapping[str, object] | None = None,
+        inputs: BaseModel | Mapping[str, object] | None = None,
         roles: Roles | None = None,
         id: str | None = None,  # noqa: A002 - the word of the interface
         or_send: bool = False,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
+from pydantic import BaseModel
 
 from strabo_agents.errors import PayloadError
 from strabo_agents.messages import Message, Outgoing
@@ -94,7 +95,7 @@ class Post:
         or_send: bool,
         sent_at: int,
         user: str | None = None,
-        inputs: Mapping[str, object] | None = None,
+        inputs: BaseModel | Mapping[str, object] | None = None,
     ) -> Letter:
         """The record that starts an instance, with its starting message if there is one, and its inputs.
 

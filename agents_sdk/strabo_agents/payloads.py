@@ -20,6 +20,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 def to_payload(type_name: str, message: BaseModel | Mapping[str, object]) -> JsonObject:
     """The payload of a message of type `type_name`.
 
+    What a model was not given, and is None by default, is left out: to a JSON Schema an absent field is not a null.
     A time must have a zone and is written in UTC; a duration is written in days at most, since the protocol
     language takes neither years nor months, which pydantic would write.
 
@@ -27,9 +28,7 @@ def to_payload(type_name: str, message: BaseModel | Mapping[str, object]) -> Jso
         PayloadError: a value has no place in JSON; the text names its field.
     """
     try:
-        values = (
-            message.model_dump(mode="python", by_alias=True) if isinstance(message, BaseModel) else message
-        )
+        values = _dumped(message) if isinstance(message, BaseModel) else message
         if not isinstance(values, Mapping):
             raise PayloadError(
                 f"the payload of {type_name} is a {type(values).__name__}; it must be a JSON object"
@@ -111,11 +110,29 @@ def moment(milliseconds: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
 
 
+def _dumped(model: BaseModel) -> object:
+    whole = model.model_dump(mode="python", by_alias=True)
+    return _given(whole, model.model_dump(mode="python", by_alias=True, exclude_unset=True))
+
+
+def _given(whole: object, given: object) -> object:
+    """What was dumped, without the Nones that nobody gave."""
+    if isinstance(whole, dict) and isinstance(given, dict):
+        return {
+            name: _given(value, given[name]) if name in given else value
+            for name, value in whole.items()
+            if value is not None or name in given
+        }
+    if isinstance(whole, list | tuple) and isinstance(given, list | tuple) and len(whole) == len(given):
+        return [_given(value, other) for value, other in zip(whole, given, strict=True)]
+    return whole
+
+
 def _to_json(value: object, where: str) -> Json:
     if value is None or type(value) in (bool, int, str):
         return cast(Json, value)
     if isinstance(value, BaseModel):
-        return _to_json(value.model_dump(mode="python", by_alias=True), where)
+        return _to_json(_dumped(value), where)
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise PayloadError(f"{where} is a time without a zone: give it one, as in datetime.now(UTC)")

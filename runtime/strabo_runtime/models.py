@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pydantic import BaseModel
 
 from strabo_runtime.engine.machine import Machine
+from strabo_runtime.expressions.resolution import is_optional, resolve
 from strabo_runtime.expressions.types import (
     EnumOf,
     Field,
@@ -45,18 +46,22 @@ _MODEL_ATTRIBUTES = frozenset(dir(BaseModel))
 
 
 def python_models(machine: Machine, named: NamedTypes) -> str:
-    """A module that passes mypy strict: a class for each named record and each message type, in that order.
+    """A module that passes mypy strict: a class for each named record and each message type, and one for the inputs.
 
     `named` are the protocol's types (aliases become type aliases). The class of a message type has the type's name as
     its `__name__`, which is how the agent SDK knows what a handler takes; where Python cannot spell it, its variable
-    differs. A field that Python cannot spell has its name as an alias.
+    differs. A field that Python cannot spell has its name as an alias. A payload that a JSON Schema describes has what
+    can be known of it as its fields, and may have others. The class of the inputs is called `<Protocol>Inputs`; what
+    has a default may be left out of it.
     """
     text = "\n".join(_Module(machine, named).lines()).strip("\n")
     imports = ["from __future__ import annotations", ""]
     if re.search(r"\btimedelta\b", text):
         imports.append("from datetime import timedelta")
     imports += _import("typing", _TYPING, text)
-    imports += ["", *_import("pydantic", _PYDANTIC, text)]
+    if len(imports) > 2:
+        imports.append("")
+    imports += _import("pydantic", _PYDANTIC, text)
     title = (
         f'"""The payloads of {machine.name} {_docstring(machine.version)}, as `strabo models` writes them."""'
     )
@@ -68,7 +73,9 @@ class _Module:
     """The classes and aliases of one protocol, and the spelling of each."""
 
     def __init__(self, machine: Machine, named: NamedTypes) -> None:
+        self._protocol = machine.name
         self._messages = machine.messages
+        self._inputs = machine.inputs
         self._named = named
         self._spellings: dict[str, str] = {}
         self._taken = set(_RESERVED)
@@ -94,17 +101,28 @@ class _Module:
         yield from self._message_classes()
         for name in late:
             yield from self._alias(self._spellings[name], types[name])
+        if self._inputs:
+            yield from self._class(
+                self._spell(f"{self._protocol}Inputs"),
+                Record(tuple(self._input_fields())),
+                "What the starter passes in.",
+            )
+
+    def _input_fields(self) -> Iterator[Field]:
+        for declared in self._inputs.values():
+            optional = declared.default is not None and not is_optional(declared.type, self._named)
+            yield Field(declared.name, OptionalOf(declared.type) if optional else declared.type)
 
     def _message_classes(self) -> Iterator[str]:
         for message in self._messages.values():
-            record = message.payload
-            while isinstance(record, Reference):
-                record = self._named[record.name]
-            if isinstance(record, Record):
-                spelling = self._spellings[message.name]
-                yield from self._class(spelling, record, message.description)
-                if spelling != message.name:
-                    yield from ("", "", f"{spelling}.__name__ = {_text(message.name)}")
+            record = resolve(message.payload, self._named)
+            if not isinstance(record, Record):
+                # All that is known of such a payload, which a JSON Schema describes, is that it is one.
+                record = Record((), open=True)
+            spelling = self._spellings[message.name]
+            yield from self._class(spelling, record, message.description)
+            if spelling != message.name:
+                yield from ("", "", f"{spelling}.__name__ = {_text(message.name)}")
 
     def _aliases_below(self, name: str) -> set[str]:
         """Every alias that this one is made of, itself included."""

@@ -12,6 +12,9 @@ from types import ModuleType
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from strabo_agents.payloads import to_payload
+from strabo_runtime.authoring.shipped import shipped
+from strabo_runtime.engine import Machine
 from strabo_runtime.language import load
 from strabo_runtime.models import python_models
 
@@ -145,3 +148,78 @@ def test_the_demonstrations_messages_are_what_the_command_writes() -> None:
     assert machine is not None
     written = (files("strabo_runtime.demo") / "messages.py").read_text(encoding="utf-8")
     assert python_models(machine, machine.types) == written
+
+
+DESCRIBED = """
+protocol: Described
+version: "1"
+inputs:
+  budget: number
+  title: string?
+  rounds: {type: integer, default: 3}
+participants: [{name: A}, {name: B}]
+message_types:
+  Report:
+    from: A
+    to: B
+    schema:
+      type: object
+      required: [text, inner]
+      additionalProperties: false
+      properties:
+        text: {type: string, maxLength: 10}
+        size: {type: integer}
+        inner: {type: object, properties: {note: {type: string}}}
+        when: {type: string, format: date-time}
+  Anything: {from: A, to: B, schema: {}}
+  Choice: {from: A, to: B, schema: {anyOf: [{type: object}, {type: "null"}]}}
+states: [S, {name: E, final: success}]
+transitions:
+  - {from: S, to: E, trigger: [{message: Report}, {message: Anything}, {message: Choice}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def described() -> Machine:
+    machine = load(DESCRIBED, filename="described.yaml").machine
+    assert machine is not None
+    return machine
+
+
+def test_a_payload_of_a_schema_is_valid_for_it_as_its_model_is_sent(described: Machine) -> None:
+    module = module_of(python_models(described, described.types), "described_models")
+    report = module.Report(text="short", inner={})
+    payload = to_payload("Report", report)
+    assert payload == {"text": "short", "inner": {}}
+    assert list(described.messages["Report"].validator.errors(payload)) == []
+
+
+def test_a_payload_of_which_nothing_is_known_takes_any_object(described: Machine) -> None:
+    module = module_of(python_models(described, described.types), "described_open")
+    assert to_payload("Anything", module.Anything(a=[1], b=None)) == {"a": [1], "b": None}
+    assert module.Choice.model_validate({"x": 1}).model_dump() == {"x": 1}
+
+
+def test_inputs_have_a_model_that_leaves_out_what_has_a_default(described: Machine) -> None:
+    inputs = module_of(python_models(described, described.types), "described_inputs").DescribedInputs
+    assert to_payload("inputs", inputs(budget=5)) == {"budget": 5.0}
+    assert to_payload("inputs", inputs(budget=5, rounds=2)) == {"budget": 5.0, "rounds": 2}
+    with pytest.raises(ValidationError):
+        inputs(title="no budget")
+
+
+def test_models_of_every_protocol_that_ships_and_of_schemas_pass_mypy_strict(
+    described: Machine, tmp_path: Path
+) -> None:
+    machines = [described, *(one.machine for one in shipped())]
+    for number, machine in enumerate(machines):
+        written = python_models(machine, machine.types)
+        (tmp_path / f"written_{number}.py").write_text(written, encoding="utf-8")
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
