@@ -11,6 +11,7 @@ from strabo_runtime.engine.machine import (
     Fail,
     FailInstance,
     FinalOutcome,
+    ForEach,
     GoTo,
     Machine,
     MessageTrigger,
@@ -47,7 +48,9 @@ def trigger_span(definition: ProtocolDefinition, transition: Transition, positio
 
 
 def _fails(actions: Iterable[Action]) -> bool:
-    return any(isinstance(action, Fail) for action in actions)
+    return any(
+        isinstance(action.action if isinstance(action, ForEach) else action, Fail) for action in actions
+    )
 
 
 class _Flow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from strabo_runtime.engine.machine import (
@@ -14,6 +15,7 @@ from strabo_runtime.engine.machine import (
     FinalOutcome,
     Machine,
     MessageTrigger,
+    Unexpected,
 )
 from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.language import walk
@@ -28,6 +30,12 @@ _RAISED_BY: Final = {
     BOUND: _BINDING,
     BIND_FAILED: _BINDING,
     QUORUM_LOST: "something by which agents leave a role: `unbind`, `replace`, or `on_timeout` of an `expects`",
+}
+
+_FATES: Final[Mapping[Unexpected, str]] = {
+    "reject": "always refused",
+    "ignore": "always ignored",
+    "defer": "kept to the end, and refused there",
 }
 
 
@@ -74,7 +82,7 @@ class _Uses:
                 self._reporter.error(
                     "message-never-taken",
                     place_of[name],
-                    f"no transition takes `{name}`{whom}, so that it is always refused",
+                    f"no transition takes `{name}`{whom}, so that it is {_FATES[message.unexpected or self._machine.unexpected]}",
                     expected=f"a transition with `trigger: {{message: {name}}}`",
                 )
         self._check_expectations()
