@@ -21,6 +21,19 @@ KIND, FORMAT = "history", 1
 _JSON_PARTS = ("input", "facts", "changes", "outputs", "rejection", "functions", "snapshot")
 """The parts of a record that hold JSON text."""
 
+_NUMBERS = ("revision", "partition", "offset", "now")
+_MAY_BE_ABSENT = ("rejection", "error", "snapshot")
+_FIELDS = {each.name for each in fields(StepRecord)}
+_HEADER = {
+    "instance": str,
+    "protocol": str,
+    "version": str,
+    "hash": str,
+    "text": str,
+    "functions": dict,
+    "children": dict,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -83,34 +96,45 @@ def read_history(path: Path) -> History:
         raise NotReplayable(
             f"{path} is a history of format {header.get('format')}, and this version of Strabo reads {FORMAT}"
         )
-    records = tuple(_records(path, lines[1:]))
-    try:
-        return History(
-            instance_id=header["instance"],
-            protocol=header["protocol"],
-            version=header["version"],
-            hash=header["hash"],
-            text=header["text"],
-            records=records,
-            functions=header["functions"],
-            children=header["children"],
-        )
-    except KeyError as error:
-        raise NotReplayable(f"{path}, line 1: {error} is missing") from error
+    for name, kind in _HEADER.items():
+        if not isinstance(header.get(name), kind):
+            raise NotReplayable(f"{path}, line 1: {name} is missing, or not of its type")
+    return History(
+        instance_id=header["instance"],
+        protocol=header["protocol"],
+        version=header["version"],
+        hash=header["hash"],
+        text=header["text"],
+        records=tuple(_records(path, lines[1:])),
+        functions=header["functions"],
+        children=header["children"],
+    )
 
 
 def _records(path: Path, lines: Iterable[bytes]) -> Iterator[StepRecord]:
     for number, line in enumerate(lines, start=2):
         stored = _object(path, number, line)
-        known = {each.name for each in fields(StepRecord)}
-        if stored.keys() != known:
-            odd = ", ".join(sorted(stored.keys() ^ known))
+        odd = ", ".join(sorted(stored.keys() ^ _FIELDS))
+        if odd:
             raise NotReplayable(f"{path}, line {number}: not a step record: {odd} is missing, or not known")
         for part in _JSON_PARTS:
-            if stored[part] is not None or part not in ("rejection", "snapshot"):
+            if stored[part] is not None or part not in _MAY_BE_ABSENT:
                 stored[part] = orjson.dumps(stored[part])
+        wrong = [name for name in sorted(_FIELDS) if not _fits(name, stored[name])]
+        if wrong:
+            raise NotReplayable(f"{path}, line {number}: {wrong[0]} is not of its type")
         stored["logs"] = tuple(stored["logs"])
         yield StepRecord(**stored)
+
+
+def _fits(name: str, value: object) -> bool:
+    if name in _JSON_PARTS:
+        return True
+    if name in _NUMBERS:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if name == "logs":
+        return isinstance(value, list) and all(isinstance(line, str) for line in value)
+    return isinstance(value, str) or (value is None and name in _MAY_BE_ABSENT)
 
 
 def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:

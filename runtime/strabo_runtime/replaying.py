@@ -25,6 +25,7 @@ from strabo_topics.settings import KafkaSettings
 _COMPARED: Final = (
     "verdict",
     "revision",
+    "now",
     "state_before",
     "state_after",
     "transition",

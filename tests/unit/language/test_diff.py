@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from strabo_runtime.authoring.shipped import shipped
 from strabo_runtime.engine import Machine
 from strabo_runtime.expressions import Function, Functions
 from strabo_runtime.expressions.types import STRING, Field
@@ -505,9 +507,9 @@ def test_a_function_of_another_version_breaks_instances() -> None:
 
 
 def test_recurring_types_are_compared_to_their_end() -> None:
-    old = OLD.replace("\ntypes:\n", "\ntypes:\n  Tree: {name: string, parts: list<Tree>}\n").replace(
-        "text: string, size", "tree: Tree, text: string, size"
-    )
+    old = OLD.replace(
+        "\ntypes:\n", "\ntypes:\n  Tree: {name: string, parts: list<Tree>, above: Tree?}\n"
+    ).replace("text: string, size", "tree: Tree, text: string, size")
     new = old.replace("{name: string, parts", "{name: string, weight: number, parts").replace(
         'version: "1"', 'version: "2"', 1
     )
@@ -534,3 +536,13 @@ def test_changes_are_data_for_tools() -> None:
             }
         ],
     }
+
+
+def test_any_two_protocols_can_be_compared() -> None:
+    paths = sorted((Path(__file__).parents[2] / "language" / "good").glob("*.yaml"))
+    sources = [path.read_text(encoding="utf-8") for path in paths]
+    sources += [one.path.read_text(encoding="utf-8") for one in shipped()]
+    for old in sources[:4]:
+        for new in sources:
+            found = compared(old, new).changes
+            assert bool(found) is (old != new)

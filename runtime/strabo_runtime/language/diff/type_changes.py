@@ -13,7 +13,6 @@ from strabo_runtime.expressions.types import (
     NamedTypes,
     OptionalOf,
     Record,
-    Reference,
     Scalar,
     Type,
 )
@@ -44,14 +43,9 @@ class _Comparison:
     def __init__(self, old_named: NamedTypes, new_named: NamedTypes) -> None:
         self._old_named = old_named
         self._new_named = new_named
-        self._compared: set[tuple[str, str]] = set()
+        self._compared: set[tuple[int, int]] = set()
 
     def differences(self, old: Type, new: Type, path: tuple[str, ...]) -> Iterator[TypeChange]:
-        if isinstance(old, Reference) and isinstance(new, Reference):
-            # Types may recur.
-            if (old.name, new.name) in self._compared:
-                return
-            self._compared.add((old.name, new.name))
         old, new = resolve(old, self._old_named), resolve(new, self._new_named)
         old_optional, new_optional = isinstance(old, OptionalOf), isinstance(new, OptionalOf)
         if old_optional != new_optional:
@@ -98,6 +92,10 @@ class _Comparison:
             yield TypeChange("type-widened", path, f"{_named(path)} can be {_listed(new)}", False, True)
 
     def _records(self, old: Record, new: Record, path: tuple[str, ...]) -> Iterator[TypeChange]:
+        # Types may recur, and each is stored once.
+        if (id(old), id(new)) in self._compared:
+            return
+        self._compared.add((id(old), id(new)))
         before = {field.name: field.type for field in old.fields}
         after = {field.name: field.type for field in new.fields}
         for name, type_ in before.items():
