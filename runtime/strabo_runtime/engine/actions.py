@@ -20,8 +20,13 @@ def perform(execution: Execution, actions: tuple[Action, ...]) -> None:
     for action in actions:
         if execution.ended:
             return
+        halves = _HALVES.get(type(action))
         try:
-            perform_one(execution, action)
+            if halves is not None:
+                evaluate, carry_out = halves
+                carry_out(execution, *evaluate(execution, action))
+            else:
+                perform_one(execution, action)
         except (EvaluationError, StepError) as error:
             raise StepError(f"in state {execution.state}, {describe(action)}: {error}") from None
 

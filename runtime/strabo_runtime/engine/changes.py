@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import cast
 
 from strabo_runtime.engine.inputs import Message
@@ -64,6 +65,17 @@ def change_list(before: Instance | None, after: Instance, variables: Sequence[Ch
         changes.append(("labels", dict(after.labels)))
     if after.status != before.status:
         changes += [("status", after.status), ("error", after.error), ("result", after.result)]
+    if _rare(after) != _rare(before):
+        changes += _rare_changes(before, after)
+    return tuple(changes)
+
+
+_rare = attrgetter("children", "deferred", "retry", "compensations", "requests", "dropped")
+"""What few steps change: held against each other all at once."""
+
+
+def _rare_changes(before: Instance, after: Instance) -> list[Change]:
+    changes: list[Change] = []
     if after.children is not before.children:
         changes.append(("children", _changed_children(before.children, after.children)))
     if after.deferred is not before.deferred:
@@ -81,7 +93,7 @@ def change_list(before: Instance | None, after: Instance, variables: Sequence[Ch
             for role, ids in after.dropped.items()
             if ids != before.dropped.get(role)
         ]
-    return tuple(changes)
+    return changes
 
 
 def _changed_children(before: Sequence[Child], after: Sequence[Child]) -> Json:

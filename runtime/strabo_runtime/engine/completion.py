@@ -41,7 +41,7 @@ def complete(
 ) -> Step:
     """The step as a value. Raises StepError where the instance has outgrown its limit."""
     before, machine = execution.before, execution.machine
-    status = _status(execution)
+    status: Status = "failure" if execution.ended else machine.states[execution.state].final or "running"
     if status == "failure" and execution.compensations:
         _compensate(execution)
     labels = _labels(execution)
@@ -94,7 +94,8 @@ def complete(
         execution.requests,
         execution.dropped,
     )
-    after = _within_limit(after, machine.limits.state_bytes, fresh=before is None)
+    if before is None or after.size_bound > machine.limits.state_bytes:
+        after = _measured(after, machine.limits.state_bytes)
     outputs: tuple[Output, ...] = execution.delivered if reply is None else (reply, *execution.delivered)
     if execution.requested:
         outputs = (*outputs, *execution.requested)
@@ -144,12 +145,6 @@ def _compensate(execution: Execution) -> None:
         execution.logs = ()
 
 
-def _status(execution: Execution) -> Status:
-    if execution.ended:
-        return "failure"
-    return execution.machine.states[execution.state].final or "running"
-
-
 def _labels(execution: Execution) -> Mapping[str, Json]:
     """The labels now; the very object of before where they are the same, so that nothing is recorded."""
     known: Mapping[str, Json] = NOTHING if execution.before is None else execution.before.labels
@@ -190,10 +185,8 @@ def _finish(execution: Execution, status: Status) -> Json:
     return result
 
 
-def _within_limit(after: Instance, limit: int, *, fresh: bool) -> Instance:
-    """The instance, measured where it may have outgrown the limit (and once at its start)."""
-    if not fresh and after.size_bound <= limit:
-        return after
+def _measured(after: Instance, limit: int) -> Instance:
+    """The instance with its size in place of a bound. Raises StepError where it has outgrown the limit."""
     size = measured_size(after)
     if size > limit:
         raise StepError(f"the instance would take {size} bytes, and `limits.state_bytes` is {limit}")
