@@ -102,6 +102,23 @@ def test_it_runs_as_the_page_says(folder: Path, environment: dict[str, str]) -> 
     assert json.loads(second.stdout)["state"] == "Inside"
 
 
+def test_a_saved_history_replays_without_kafka_and_a_published_version_is_compared(
+    folder: Path, environment: dict[str, str]
+) -> None:
+    saved = run(folder, "replay", "visit-1", "--save", "visit-1.jsonl", environment=environment)
+    assert saved.returncode == 0, saved.stdout + saved.stderr
+    replayed = run(folder, "replay", "visit-1.jsonl", "--at", "2", "-o", "json")
+    assert json.loads(replayed.stdout)["state"] == "Inside"
+    text = (folder / "greeting.yaml").read_text(encoding="utf-8")
+    (folder / "next.yaml").write_text(text.replace('version: "1"', 'version: "2"'), encoding="utf-8")
+    compared = run(folder, "diff", "Greeting@1", "next.yaml", environment=environment)
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert "nothing changed that anybody could notice" in compared.stdout
+    unknown = run(folder, "diff", "Greeting@9", "next.yaml", environment=environment)
+    assert unknown.returncode == 2
+    assert "no such protocol is published" in unknown.stderr
+
+
 def test_what_the_agent_cannot_handle_is_shown_with_the_reason(
     folder: Path, environment: dict[str, str]
 ) -> None:
