@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from strabo_runtime.expressions import calls, functions, library, logic, macros, reading
+from strabo_runtime.expressions import calls, functions, library, logic, macros, reading, schema_functions
 from strabo_runtime.expressions.building import Builder, Local, Locals, Vocabulary, written
 from strabo_runtime.expressions.cel import plain_name
 from strabo_runtime.expressions.code import Code, Frame, Run, constant, needed, use_iterations
@@ -81,7 +81,12 @@ class Compiler(Builder):
             case Call(_, function, target, arguments):
                 nodes = (target, *arguments) if target is not None else arguments
                 codes = [self.compile(each, local) for each in nodes]
-                for compile_call in (logic.compile_call, library.compile_call, functions.compile_call):
+                for compile_call in (
+                    logic.compile_call,
+                    library.compile_call,
+                    functions.compile_call,
+                    schema_functions.compile_call,
+                ):
                     code = compile_call(self, node, nodes, codes)
                     if code is not None:
                         return code

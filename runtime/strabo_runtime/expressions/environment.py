@@ -50,6 +50,7 @@ class Environment:
         self._variables = {**(inputs or {}), **variables}
         self._functions = dict(functions or {})
         self._functions_used: set[str] = set()
+        self._root_types: dict[str, str] = {}
         self._descriptors = Descriptors(types)
         self._roots = Roots(types, messages, events, roles, starting, children)
         self._decoders = Decoders(types)
@@ -127,7 +128,7 @@ class Environment:
             names = {name: self._descriptors.cel_type(type_) for name, type_ in values.items()}
             names["now"] = "google.protobuf.Timestamp"
             for name, root in roots.items():
-                names[name] = self._descriptors.cel_type(_record(root), name=name)
+                names[name] = self._root_type(name, root)
             checker = Checker(
                 self._descriptors, names, self._optional_collections(values), tuple(self._functions.values())
             )
@@ -142,6 +143,14 @@ class Environment:
             )
             self._compilations[context] = checker, vocabulary
         return self._compilations[context]
+
+    def _root_type(self, name: str, root: Root) -> str:
+        """How CEL writes the type of a root. One that every place shares is described once: it may have many fields."""
+        if self._roots.everywhere.get(name) is not root:
+            return self._descriptors.cel_type(_record(root), name=name)
+        if name not in self._root_types:
+            self._root_types[name] = self._descriptors.cel_type(_record(root), name=name)
+        return self._root_types[name]
 
     def _optional_collections(self, values: Mapping[str, Type]) -> frozenset[str]:
         """The lists and maps that may be null."""

@@ -49,7 +49,7 @@ Holder = Callable[[Scope], Any]
 
 
 class Roots:
-    """Makes the roots of each kind of place in a protocol."""
+    """Makes the roots of each kind of place in a protocol. `everywhere` holds those that all places share."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Roots:
         self._children = tuple(children)
         self._messages = messages
         self._events = events
-        self._always = {
+        self.everywhere = {
             "instance": Root(_instance_fields()),
             "roles": Root({role: _agents(role, lambda scope: scope.roles) for role in roles}),
             "pending": Root({role: _agents(role, lambda scope: scope.pending) for role in roles}),
@@ -77,7 +77,7 @@ class Roots:
 
     def of(self, context: Context) -> dict[str, Root]:
         """The roots where the triggers give what `context` says."""
-        roots = dict(self._always)
+        roots = dict(self.everywhere)
         if context.message_types:
             roots["message"] = Root(
                 self._message_fields(context.message_types, attrgetter("message"), direct=True)

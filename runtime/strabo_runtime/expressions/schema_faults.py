@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, TypeAlias
-from urllib.parse import urldefrag, urljoin
 
 import orjson
 from jsonschema_rs import Draft202012Validator, ValidationError
 
 from strabo_runtime.expressions.depth import is_deep
 from strabo_runtime.expressions.errors import Path
+from strabo_runtime.expressions.schema_cost import SchemaCost
+from strabo_runtime.expressions.schema_parts import Addresses, parts, references
 from strabo_runtime.expressions.time import to_datetime, to_timedelta
 
 DEEPEST_SCHEMA = 48
@@ -22,15 +23,9 @@ LONGEST_TEXT = 300
 Fault: TypeAlias = tuple[Path, str]
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_SMALL = {"a": {"a": None}}
 _METASCHEMA = Draft202012Validator({"$ref": _DRAFT}, validate_formats=True)
 _KINDS = ("array", "boolean", "integer", "null", "number", "object", "string")
-_ONE = (
-    "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
-    "unevaluatedItems", "unevaluatedProperties",
-)  # fmt: skip
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_MAPS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
-_REFERENCES = ("$ref", "$dynamicRef")
 
 
 def schema_faults(schema: Any, *, any_draft: bool = False) -> list[Fault]:
@@ -57,6 +52,10 @@ def schema_faults(schema: Any, *, any_draft: bool = False) -> list[Fault]:
     except (ValueError, RecursionError) as error:
         # What the metaschema lets pass: a pointer to nowhere above all.
         return [(_place_of_reference(schema, str(error)), shortened(str(error).splitlines()[0]))]
+    if not SchemaCost(schema).is_bearable(_SMALL):
+        return [
+            ((), "its parts refer to each other so often that checking even a small value might take hours")
+        ]
     return []
 
 
@@ -120,47 +119,20 @@ def _fault_text(error: ValidationError) -> str:
 
 def _strays(schema: Any) -> Iterator[Fault]:
     """The references that lead out of the schema, those to well-known metaschemas among them."""
-    parts = list(_parts(schema, (), ""))
-    inside = {"", *(base for _, _, base in parts)}
-    for path, part, base in parts:
-        for keyword in _REFERENCES:
-            reference = part.get(keyword)
-            if not isinstance(reference, str) or reference.startswith("#"):
-                continue
-            if urldefrag(urljoin(base, reference)).url not in inside:
+    addresses = Addresses(schema)
+    for part in parts(schema):
+        for keyword, reference in references(part):
+            if not reference.startswith("#") and not addresses.leads_inside(part.base, reference):
                 yield (
-                    (*path, keyword),
+                    (*part.path, keyword),
                     f"{keyword} to {reference[:100]}: only references inside the schema are followed",
                 )
 
 
-def _parts(schema: Any, path: Path, base: str) -> Iterator[tuple[Path, Mapping[str, Any], str]]:
-    """Every schema in a schema, with the address (`$id`) that its references start from."""
-    if not isinstance(schema, dict):
-        return
-    identity = schema.get("$id")
-    if isinstance(identity, str):
-        base = urldefrag(urljoin(base, identity)).url
-    yield path, schema, base
-    for keyword in _ONE:
-        yield from _parts(schema.get(keyword), (*path, keyword), base)
-    for keyword in _LISTS:
-        parts = schema.get(keyword)
-        if isinstance(parts, list):
-            for position, part in enumerate(parts):
-                yield from _parts(part, (*path, keyword, position), base)
-    for keyword in _MAPS:
-        named = schema.get(keyword)
-        if isinstance(named, dict):
-            for name, part in named.items():
-                yield from _parts(part, (*path, keyword, name), base)
-
-
 def _place_of_reference(schema: Any, text: str) -> Path:
     """The reference that an error of the library speaks of; the whole schema where none is found in its text."""
-    for path, part, _ in _parts(schema, (), ""):
-        for keyword in _REFERENCES:
-            reference = part.get(keyword)
-            if isinstance(reference, str) and (reference in text or reference.lstrip("#") in text):
-                return (*path, keyword)
+    for part in parts(schema):
+        for keyword, reference in references(part):
+            if reference in text or reference.lstrip("#") in text:
+                return (*part.path, keyword)
     return ()

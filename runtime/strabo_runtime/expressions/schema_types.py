@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from strabo_runtime.expressions.schema_parts import Addresses
 from strabo_runtime.expressions.types import (
     ANY,
     BOOLEAN,
@@ -58,7 +59,7 @@ _UNKNOWN = _Found(ANY)
 
 class _Derivation:
     def __init__(self, root: Any) -> None:
-        self._root = root
+        self._addresses = Addresses(root)
         self._parts = 0
 
     def of(self, schema: Any, depth: int) -> _Found:
@@ -73,7 +74,7 @@ class _Derivation:
         if kinds is not None:
             return self._of_kinds([kinds] if isinstance(kinds, str) else kinds, schema, depth)
         if isinstance(schema.get("$ref"), str):
-            return self.of(_target(self._root, schema["$ref"]), depth + 1)
+            return self.of(self._addresses.target(schema, schema["$ref"]), depth + 1)
         for keyword in ("anyOf", "oneOf"):
             if isinstance(schema.get(keyword), list):
                 return self._alternatives(schema[keyword], depth)
@@ -166,20 +167,3 @@ def _of_values(values: Sequence[Any]) -> _Found:
     if kinds and kinds <= {int, float}:
         return _Found(NUMBER, nullable)
     return _UNKNOWN
-
-
-def _target(root: Any, reference: str) -> Any:
-    """What a reference inside the schema leads to; None where a plain pointer does not tell."""
-    if reference == "#":
-        return root
-    if not reference.startswith("#/") or "%" in reference:
-        return None
-    found = root
-    for step in reference[2:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, dict) or name not in found:
-            return None
-        if "$id" in found and found is not root:
-            return None
-        found = found[name]
-    return found

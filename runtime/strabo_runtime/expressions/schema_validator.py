@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 from strabo_runtime.expressions.depth import DEEPEST, is_deep
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.resolution import is_optional
+from strabo_runtime.expressions.schema_cost import SchemaCost
 from strabo_runtime.expressions.schema_faults import compiled, schema_faults
 from strabo_runtime.expressions.schema_types import schema_type
 from strabo_runtime.expressions.types import Json, ListOf, MapOf, OptionalOf, Record, Type
@@ -33,7 +34,7 @@ class Validator(Protocol):
 class SchemaValidator:
     """Checks values against a JSON Schema (2020-12) and brings valid ones into the stored form of its type."""
 
-    __slots__ = ("_derived", "_prune", "_validator", "schema", "type")
+    __slots__ = ("_cost", "_derived", "_prune", "_validator", "schema", "type")
 
     def __init__(self, schema: Any) -> None:
         """Raises ExpressionError for the first of what `schema_faults` finds."""
@@ -44,6 +45,7 @@ class SchemaValidator:
         self.schema = schema
         self.type: Type = schema_type(schema)
         self._validator = compiled(schema)
+        self._cost = SchemaCost(schema)
         self._derived = PayloadValidator(self.type, {})
         self._prune = _pruner(self.type)
 
@@ -55,6 +57,8 @@ class SchemaValidator:
         # Before anything else: the library takes minutes to describe a value of thousands of levels.
         if is_deep(payload):
             return (f"(payload): is nested more than {DEEPEST} levels deep",)
+        if not self._cost.is_bearable(payload):
+            return ("(payload): is so large and nested so deep that checking it might take hours",)
         pruned = payload if self._prune is None else self._prune(payload)
         texts = described(self._validator, pruned)
         failing = {text.split(": ", 1)[0] for text in texts}

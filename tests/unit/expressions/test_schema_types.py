@@ -111,7 +111,7 @@ A_STRING = {"type": "string"}
         ({"allOf": [A_STRING, {"minLength": 1}]}, ANY),
         ({"$ref": "#/$defs/a", "$defs": {"a": A_STRING}}, STRING),
         ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": A_STRING}}, STRING),
-        ({"$ref": "#anchor", "$defs": {"a": {"$anchor": "anchor", **A_STRING}}}, ANY),
+        ({"$ref": "#anchor", "$defs": {"a": {"$anchor": "anchor", **A_STRING}}}, STRING),
         ({"$ref": "#/$defs/gone"}, ANY),
     ],
 )
