@@ -41,9 +41,12 @@ class Writer:
     def __init__(self, partition: int, surroundings: Surroundings) -> None:
         self._partition = partition
         self._around = surroundings
-        self._names = surroundings.settings.names
+        names = surroundings.settings.names
+        self._inbox = names.inbox
+        self._events = (names.events, partition)
+        self._dead_letters = (names.deadletter, partition)
         self._destinations = Destinations(
-            self._names, partition, surroundings.partitions, surroundings.catalogue.child_version
+            names, partition, surroundings.partitions, surroundings.catalogue.child_version
         )
 
     def write(
@@ -80,7 +83,7 @@ class Writer:
     ) -> Addressed:
         """The dead letter of an inbox record, or of an input that is none; `value` is what there is to keep of it."""
         letter = publishing.dead_letter(
-            self._names.inbox,
+            self._inbox,
             record,
             instance_id=instance_id,
             partition=self._partition,
@@ -90,7 +93,7 @@ class Writer:
             by=self._around.worker_id,
             value=value,
         )
-        return (self._names.deadletter, self._partition), letter
+        return self._dead_letters, letter
 
     def _written(
         self,
@@ -126,7 +129,7 @@ class Writer:
                 functions=functions,
             )
         )
-        records.append(((self._names.events, self._partition), event))
+        records.append((self._events, event))
         if machine is not None and done.after is not None and done.after is not done.before:
             holdings.check_size(done.after, machine, len(event.value or b""))
         if done.verdict == "failed":
