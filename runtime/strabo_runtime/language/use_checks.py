@@ -74,6 +74,7 @@ class _Uses:
                 )
             untaken = [role for role in agents if not self._is_taken(name, role)]
             if untaken:
+                fate = _FATES[message.unexpected or self._machine.unexpected]
                 whom = (
                     ""
                     if len(untaken) == len(agents)
@@ -82,7 +83,7 @@ class _Uses:
                 self._reporter.error(
                     "message-never-taken",
                     place_of[name],
-                    f"no transition takes `{name}`{whom}, so that it is {_FATES[message.unexpected or self._machine.unexpected]}",
+                    f"no transition takes `{name}`{whom}, so that it is {fate}",
                     expected=f"a transition with `trigger: {{message: {name}}}`",
                 )
         self._check_expectations()

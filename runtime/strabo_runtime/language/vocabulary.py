@@ -96,7 +96,8 @@ def trigger_context(
         kind[found] = None
     if sum(bool(kind) for kind in (message_types, event_names, child_names)) > 1:
         return Context()
-    return Context(tuple(message_types), tuple(event_names), tuple(child_names))
+    # `child` is the same whichever it is, so that all places with one share what is compiled for them.
+    return Context(tuple(message_types), tuple(event_names), tuple(children) if child_names else ())
 
 
 def _known_or_nearest(name: str, known: list[str]) -> str | None:

@@ -16,9 +16,7 @@ from strabo_runtime.language import (
 )
 from tests.language.robustness import check
 
-GOOD = (Path(__file__).parents[3] / "runtime/strabo_runtime/protocols/code_review.yaml").read_text(
-    encoding="utf-8"
-)
+GOOD = (Path(__file__).parents[2] / "language/good/long_running.yaml").read_text(encoding="utf-8")
 LINES = GOOD.split("\n")
 
 
