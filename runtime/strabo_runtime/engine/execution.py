@@ -44,6 +44,10 @@ MOST_WRITTEN = 16 * 1024 * 1024
 """Bytes that one step may write in all, beside one whole state."""
 
 
+_UNREAD = InstanceFacts("", "", "", "", 0, 0, None)
+"""What stands for the instance where no expression reads it: its facts would be made anew at each step."""
+
+
 def bounded_time(*times: int) -> int:
     """The latest of these times, within what timestamps can say."""
     latest = max(times)
@@ -226,6 +230,8 @@ class Execution:
 
     def instance_facts(self) -> InstanceFacts:
         """The instance as expressions read it; `steps` counts the one under way."""
+        if not self.lookup.reads_instance:
+            return _UNREAD
         machine, parent = self.machine, self.parent
         return InstanceFacts(
             self.instance_id,

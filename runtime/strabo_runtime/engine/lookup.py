@@ -42,6 +42,7 @@ class Lookup:
     asked_again: frozenset[str]
     nobody_owes: Mapping[str, Agents]
     reads_starting: bool
+    reads_instance: bool
 
 
 def build_lookup(machine: Machine) -> Lookup:
@@ -71,7 +72,8 @@ def build_lookup(machine: Machine) -> Lookup:
             if expectation.asks_again
         ),
         nobody_owes=dict.fromkeys(machine.roles, ()),
-        reads_starting=_reads_starting(machine),
+        reads_starting=any("starting" in text for text in _texts(_after_the_start(machine))),
+        reads_instance=any("instance" in text for text in _texts(_whole(machine))),
     )
 
 
@@ -121,9 +123,9 @@ def _event_validators(machine: Machine) -> dict[str, PayloadValidator]:
     }
 
 
-def _reads_starting(machine: Machine) -> bool:
-    """Whether the word occurs in any expression that may be evaluated after the start."""
-    parts = (
+def _after_the_start(machine: Machine) -> tuple[object, ...]:
+    """Everything whose expressions may be evaluated once the instance has begun."""
+    return (
         tuple(machine.states.values()),
         machine.transitions,
         machine.constraints,
@@ -131,7 +133,10 @@ def _reads_starting(machine: Machine) -> bool:
         tuple(machine.labels.values()),
         tuple(machine.result.values()),
     )
-    return any("starting" in text for text in _texts(parts))
+
+
+def _whole(machine: Machine) -> tuple[object, ...]:
+    return (*_after_the_start(machine), tuple(variable.initial for variable in machine.variables.values()))
 
 
 def _texts(part: object) -> Iterator[str]:

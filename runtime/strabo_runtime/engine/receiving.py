@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from strabo_runtime.engine.admission import Admitted, admit, finished, stale
+from strabo_runtime.engine.admission import admit, finished, stale
 from strabo_runtime.engine.answers import (
     Known,
     ignore,
@@ -89,7 +89,7 @@ class _Receipt:
         self.known = known
 
     def step(self, now: int) -> Step:
-        """The step. Raises StepError."""
+        """Let the message take its transition, or refuse it. Raises StepError."""
         machine, instance, message = self.machine, self.instance, self.message
         admitted = admit(machine, message, instance.roles, instance.turns)
         if isinstance(admitted, Rejection):
@@ -106,21 +106,17 @@ class _Receipt:
         if self.given is not message:
             rest = without_retried(instance)
             execution.deferred, execution.retry = rest.deferred, rest.retry
-        try:
-            return self.offer(execution, admitted)
-        except Undone as undone:
-            return self.refuse(undone.rejection, execution.violations)
-
-    def offer(self, execution: Execution, admitted: Admitted) -> Step:
-        """Let an admitted message take its transition, or refuse it. Raises StepError, Undone."""
         transition = matching(execution, admitted)
         if isinstance(transition, Rejection):
             return self.unexpected(transition)
         objection = objections(execution)
         if objection is not None:
             return self.object(execution, *objection)
-        accept(execution, admitted, transition)
-        final_checks(execution)
+        try:
+            accept(execution, admitted, transition)
+            final_checks(execution)
+        except Undone as undone:
+            return self.refuse(undone.rejection, execution.violations)
         return self.complete(execution, None)
 
     def unexpected(self, rejection: Rejection) -> Step:
