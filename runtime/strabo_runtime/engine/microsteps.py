@@ -37,20 +37,16 @@ def take(execution: Execution, transition: Transition, trigger: str | None) -> N
     """Take a transition: leave actions, its own, entry actions. Without another target nothing is left or entered."""
     source = execution.state
     target = source if transition.target is None else transition.target
+    leaves = target != source or transition.reenter
     _count(execution)
-    if target == source and not transition.reenter:
-        _act(execution, transition)
-    else:
+    if leaves:
         perform(execution, execution.machine.states[source].on_exit)
-        _act(execution, transition)
-        enter(execution, target)
-    _finish(execution, transition.index, trigger, source)
-
-
-def _act(execution: Execution, transition: Transition) -> None:
     perform(execution, transition.actions)
     if transition.compensation and not execution.ended:
         keep_compensation(execution, transition)
+    if leaves:
+        enter(execution, target)
+    _finish(execution, transition.index, trigger, source)
 
 
 def go_to(execution: Execution, target: str, trigger: str) -> None:

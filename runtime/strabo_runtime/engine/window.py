@@ -61,17 +61,14 @@ class _Log:
         self.refusals: dict[int, Rejection] = {}
 
     def append(self, row: Row) -> None:
+        """Append an entry. The first block stays open: a window that becomes full reads its oldest entry."""
         key, digest, sender, sent_at, refusal = row
         sequence = self.end
         self.index[key] = sequence
-        self.add_bytes(_ENTRY.pack(key, digest, sender, sent_at))
         if refusal is not None:
             self.refusals[sequence] = refusal
-
-    def add_bytes(self, packed: bytes) -> None:
-        """Append one entry, or what stands in the place of one that is not known."""
-        self.tail += packed
-        self.end += 1
+        self.tail += _ENTRY.pack(key, digest, sender, sent_at)
+        self.end = sequence + 1
         if len(self.tail) == _BLOCK_BYTES:
             if not self.blocks:
                 self.opened = (0, bytes(self.tail))
@@ -228,8 +225,9 @@ class Seen:
         ]
         log = _Log(0)
         if len(stored) > 1 and len(stored[0]) < _BLOCK_BYTES:
-            for _ in range(_BLOCK - len(stored[0]) // _WIDTH):
-                log.add_bytes(bytes(_WIDTH))
+            # Blocks begin where they did: what stood before in the first one is forgotten.
+            log.tail = bytearray(_BLOCK_BYTES - len(stored[0]))
+            log.end = len(log.tail) // _WIDTH
         first = log.end
         for block in stored:
             if len(block) % _WIDTH:
