@@ -225,6 +225,21 @@ GROUPS: Mapping[str, tuple[Code, ...]] = MappingProxyType(
                 "Take it, or start the child with `detach: true`.",
             ),
             Code(
+                "child-cancelled-at-once",
+                "A child that is started in the step that ends the instance.",
+                "Start it with `detach: true`, or wait for it.",
+            ),
+            Code(
+                "never-joined",
+                "An open role from which no message comes.",
+                "Let a message type come from it, or remove `open`.",
+            ),
+            Code(
+                "compensation-never-run",
+                "A compensation after which nothing can fail any more.",
+                "Remove it, or let the instance go on.",
+            ),
+            Code(
                 "nothing-to-compensate",
                 "A `compensate` in a protocol without any `compensation`.",
                 "Add a `compensation`, or remove it.",

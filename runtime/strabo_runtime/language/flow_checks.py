@@ -47,7 +47,8 @@ def trigger_span(definition: ProtocolDefinition, transition: Transition, positio
     return written.triggers[position].span if written.triggers else written.span
 
 
-def _fails(actions: Iterable[Action]) -> bool:
+def fails(actions: Iterable[Action]) -> bool:
+    """Whether one of the actions ends the instance as failed."""
     return any(
         isinstance(action.action if isinstance(action, ForEach) else action, Fail) for action in actions
     )
@@ -122,8 +123,8 @@ class _Flow:
         timed = [timer for timer in (state.timeout, self._machine.deadline) if timer is not None]
         return (
             any(isinstance(timer.effect, FailInstance) for timer in timed)
-            or _fails(state.on_entry)
-            or any(_fails(transition.actions) for transition in self._transitions_of(state.name))
+            or fails(state.on_entry)
+            or any(fails(transition.actions) for transition in self._transitions_of(state.name))
         )
 
     def _ways_out(self, state: State) -> bool:
@@ -198,8 +199,8 @@ class _Flow:
                     return earlier
             if None in covered or wanted in covered or every <= covered:
                 return earlier
-        # No message can arrive in a state that is left as soon as it is entered.
-        if isinstance(trigger, MessageTrigger) and source != self._machine.initial:
+        # No input can arrive in a state that is left as soon as it is entered.
+        if isinstance(trigger, MessageTrigger | ChildTrigger) and source != self._machine.initial:
             automatic = self._machine.table.get((source, None), ())
             leaving = [
                 found for found in automatic if found.condition is None and found.target not in (None, source)
@@ -214,7 +215,7 @@ class _Flow:
             at = name
             while at not in path:
                 automatic = self._machine.table.get((at, None), ())
-                if not automatic or automatic[0].condition is not None or _fails(automatic[0].actions):
+                if not automatic or automatic[0].condition is not None or fails(automatic[0].actions):
                     path.clear()
                     break
                 path[at] = automatic[0]

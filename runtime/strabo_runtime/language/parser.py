@@ -9,6 +9,7 @@ from strabo_runtime.language.diagnostics import Reporter
 from strabo_runtime.language.nodes import Name, Node
 from strabo_runtime.language.parse_behaviour import BehaviourParser
 from strabo_runtime.language.parse_declarations import DeclarationParser
+from strabo_runtime.language.parse_participants import ParticipantParser
 from strabo_runtime.language.shape import PROTOCOL_NAME, VERSION, Shape
 
 REQUIRED_KEYS: Final = ("protocol", "version", "participants", "message_types", "states")
@@ -43,7 +44,7 @@ def parse(root: Node, *, source: str, filename: str, reporter: Reporter) -> Prot
         name=shape.name(fields.get("protocol"), "the name of a protocol", PROTOCOL_NAME) or nowhere,
         version=shape.name(fields.get("version"), "a version", VERSION) or nowhere,
         description=shape.text(fields.get("description"), "`description`") or "",
-        roles=declarations.participants(fields.get("participants")),
+        roles=ParticipantParser(shape).participants(fields.get("participants")),
         types=declarations.types(fields.get("types"), type_names),
         messages=declarations.messages(fields.get("message_types"), type_names),
         events=declarations.events(fields.get("events")) if fields.has("events") else None,

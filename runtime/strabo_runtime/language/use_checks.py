@@ -11,6 +11,7 @@ from strabo_runtime.engine.machine import (
     BOUND,
     QUORUM_LOST,
     ChildTrigger,
+    Compensate,
     EventTrigger,
     FinalOutcome,
     Machine,
@@ -19,10 +20,15 @@ from strabo_runtime.engine.machine import (
 )
 from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.language import walk
-from strabo_runtime.language.action_syntax import CompensateSyntax, SendSyntax
+from strabo_runtime.language.action_syntax import (
+    CompensateSyntax,
+    ForEachSyntax,
+    SendSyntax,
+    StartProtocolSyntax,
+)
 from strabo_runtime.language.definition import ProtocolDefinition
 from strabo_runtime.language.diagnostics import Reporter
-from strabo_runtime.language.flow_checks import OUTCOMES, agents_of, trigger_span
+from strabo_runtime.language.flow_checks import OUTCOMES, agents_of, fails, trigger_span
 from strabo_runtime.language.raisable import Raisable
 
 _BINDING: Final = "a `bind` or `replace` that asks the directory, or `on_timeout: replace`"
@@ -45,7 +51,9 @@ def check_uses(machine: Machine, definition: ProtocolDefinition, reporter: Repor
     uses.check_messages()
     uses.check_events()
     uses.check_recipients()
+    uses.check_open_roles()
     uses.check_children()
+    uses.check_children_at_the_end()
     uses.check_compensations()
 
 
@@ -167,6 +175,17 @@ class _Uses:
                         expected=f"`to: {role}[all]`, `to: {role}[any]` or `to: ${{ id }}`",
                     )
 
+    def check_open_roles(self) -> None:
+        senders = {sender for message in self._machine.messages.values() for sender in message.senders}
+        for role in self._definition.roles:
+            if role.open and role.name.text not in senders:
+                self._reporter.warning(
+                    "never-joined",
+                    role.name.span,
+                    f"`{role.name.text}` is open, and no message comes from it by which an agent could join",
+                    expected="a message type with this role in its `from`, or no `open`",
+                )
+
     # -- children and compensations -----------------------------------------------------------------------------
 
     def check_children(self) -> None:
@@ -196,8 +215,45 @@ class _Uses:
         """Whether an expression may read how the children of a name ended."""
         return re.search(rf"\bchildren\s*\.\s*{child}\b", self._definition.source) is not None
 
+    def check_children_at_the_end(self) -> None:
+        """Children that are started in the step that ends the instance, and thereby cancels them."""
+        finals = {state.name.text for state in self._definition.states if state.final is not None}
+        ending = [
+            *(state.on_entry for state in self._definition.states if state.name.text in finals),
+            *(
+                transition.actions
+                for transition in self._definition.transitions
+                if transition.target is not None and transition.target.text in finals
+            ),
+        ]
+        for actions in ending:
+            for action in actions:
+                start = action.action if isinstance(action, ForEachSyntax) else action
+                if isinstance(start, StartProtocolSyntax) and not start.detach:
+                    self._reporter.warning(
+                        "child-cancelled-at-once",
+                        start.name.span,
+                        f"the instance ends in the step that starts the child `{start.name.text}`, which cancels it",
+                        expected="`detach: true`, or a state that waits for it",
+                    )
+
     def check_compensations(self) -> None:
-        if any(transition.compensation for transition in self._definition.transitions):
+        kept = [
+            (transition, written)
+            for transition, written in zip(
+                self._machine.transitions, self._definition.transitions, strict=True
+            )
+            if transition.compensation
+        ]
+        for transition, written in kept:
+            if fails(transition.actions) or self._ends_well(transition.target):
+                self._reporter.warning(
+                    "compensation-never-run",
+                    written.span,
+                    "the `compensation` of this transition can never run",
+                    expected="a transition after which the instance goes on, or no `compensation`",
+                )
+        if kept:
             return
         for action in walk.actions(self._definition):
             if isinstance(action, CompensateSyntax):
@@ -207,3 +263,10 @@ class _Uses:
                     "no transition has a `compensation`, so that there is nothing to run",
                     expected="a `compensation` beside the `actions` of a transition",
                 )
+
+    def _ends_well(self, target: str | None) -> bool:
+        """Whether a transition ends the instance as a success, without compensating anything on the way."""
+        if target is None or self._machine.states[target].final != "success":
+            return False
+        entry = self._machine.states[target].on_entry
+        return not fails(entry) and not any(isinstance(action, Compensate) for action in entry)
