@@ -37,19 +37,15 @@ class Report:
             "file": self.file,
             "protocol": self.protocol,
             "passed": self.passed,
-            "diagnostics": [
-                render(diagnostic, self.sources.get(diagnostic.span.file, ""))
-                for diagnostic in self.diagnostics
-            ],
+            "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
             "scenarios": [
                 {
                     "name": result.name,
-                    "line": result.span.line,
+                    **result.span.to_json(),
                     "passed": result.passed,
                     "mismatches": [
                         {
-                            "line": mismatch.span.line,
-                            "column": mismatch.span.column,
+                            **mismatch.span.to_json(),
                             "what": mismatch.what,
                             "expected": mismatch.expected,
                             "found": mismatch.found,

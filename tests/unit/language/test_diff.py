@@ -479,6 +479,15 @@ def test_every_kind_of_change_is_shown_here() -> None:
     assert set(KINDS) - shown == set()
 
 
+def test_a_message_that_may_wait_in_an_instance_breaks_instances_too() -> None:
+    old = OLD.replace('version: "1"\n', 'version: "1"\nunexpected: defer\n', 1)
+    new = old.replace('version: "1"', 'version: "2"', 1)
+    narrowed = compared(old, new.replace("cost: number}", "cost: integer}")).changes
+    assert [change.breaks for change in narrowed if change.kind == "type-narrowed"] == [
+        ("instances", "agents", "callers")
+    ]
+
+
 def test_the_same_text_has_no_changes() -> None:
     assert compared(OLD, OLD).changes == ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -141,3 +141,8 @@ def _with_inner(action: Action) -> Iterator[Action]:
         yield from _with_inner(action.action)
     else:
         yield action
+
+
+def only(names: Iterable[str], others: Container[str]) -> list[str]:
+    """The names that the others do not hold."""
+    return [name for name in names if name not in others]

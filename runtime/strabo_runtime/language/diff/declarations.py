@@ -1,36 +1,22 @@
-"""Compares what two versions declare: roles, message types, events, inputs, variables, result, labels, limits."""
+"""Compares what two versions declare: roles, events, inputs, variables, result, labels, limits."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
 from dataclasses import fields
 
-from strabo_runtime.engine.machine import (
-    EventType,
-    InputDeclaration,
-    Limits,
-    MessageType,
-    Reach,
-    Role,
-    Unexpected,
-    Variable,
-)
+from strabo_runtime.engine.machine import EventType, InputDeclaration, Limits, Role, Variable
 from strabo_runtime.expressions.resolution import is_optional
 from strabo_runtime.expressions.types import Record, Type
-from strabo_runtime.language.diff.kinds import Audience
-from strabo_runtime.language.diff.sides import Pair
+from strabo_runtime.language.diff.kinds import AUDIENCES, Audience
+from strabo_runtime.language.diff.sides import Pair, only
 from strabo_runtime.language.diff.type_changes import type_changes
 
-ALL: tuple[Audience, ...] = ("instances", "agents", "callers")
 _NO_FIELDS: Type = Record(())
-_SEVERITY: dict[Unexpected, int] = {"defer": 0, "ignore": 1, "reject": 2}
 
 
 def compare_declarations(pair: Pair) -> None:
     """Notes every change of what is declared."""
     _roles(pair)
-    _messages(pair)
-    _unexpected(pair)
     _events(pair)
     _inputs(pair)
     _variables(pair)
@@ -63,7 +49,7 @@ def _roles(pair: Pair) -> None:
     for name in old:
         if name not in new:
             why = "its agents play nothing any more, and who names it in a start is refused"
-            add("role-removed", ("participants",), f"the role `{name}` is gone", why, ALL)
+            add("role-removed", ("participants",), f"the role `{name}` is gone", why, AUDIENCES)
 
 
 def _role(pair: Pair, old: Role, new: Role) -> None:
@@ -71,7 +57,7 @@ def _role(pair: Pair, old: Role, new: Role) -> None:
     if old.played_by != new.played_by:
         what = f"`{name}` is played by {new.played_by}, and was by {old.played_by}"
         why = "whoever plays it now is not asked any more"
-        add("played-by-changed", (*way, "played_by"), what, why, ALL)
+        add("played-by-changed", (*way, "played_by"), what, why, AUDIENCES)
         return
     if new.minimum > old.minimum:
         what = f"`{name}` needs {new.minimum}, and {old.minimum} were enough"
@@ -116,127 +102,6 @@ def _below(one: int | None, other: int | None) -> bool:
     return one is not None and (other is None or one < other)
 
 
-# -- messages ---------------------------------------------------------------------------------------------------------
-
-
-def _messages(pair: Pair) -> None:
-    old, new, add = pair.old.machine.messages, pair.new.machine.messages, pair.findings.add
-    for name, message in new.items():
-        if name in old:
-            _message(pair, old[name], message)
-            continue
-        reached = sorted(role for role in pair.new.outside_recipients(name) if role in pair.old.machine.roles)
-        breaks: tuple[Audience, ...] = ("agents",) if reached else ()
-        why = (
-            f"an agent built for the old version has no handler for it ({_names(reached)})"
-            if reached
-            else "nobody is sent it who would not know it"
-        )
-        add("message-added", ("message_types", name), f"the message type `{name}` is new", why, breaks)
-    for name in old:
-        if name not in new:
-            why = "who sends it is refused, and who waits for it waits in vain"
-            audience: tuple[Audience, ...] = ("agents", *_callers(pair, name))
-            add("message-removed", ("message_types",), f"the message type `{name}` is gone", why, audience)
-
-
-def _callers(pair: Pair, message: str) -> tuple[Audience, ...]:
-    return ("callers",) if message in pair.old.starters else ()
-
-
-def _message(pair: Pair, old: MessageType, new: MessageType) -> None:
-    add, name = pair.findings.add, new.name
-    way = ("message_types", name)
-    for role in _only(old.senders, new.senders):
-        what = f"`{role}` may no longer send `{name}`"
-        add(
-            "sender-removed",
-            (*way, "from"),
-            what,
-            "who sends it is refused",
-            ("agents", *_callers(pair, name)),
-        )
-    for role in _only(new.senders, old.senders):
-        add("sender-added", (*way, "from"), f"`{role}` may send `{name}`", "whoever could send it still can")
-    before = {entry.role: entry.reach for entry in old.to}
-    after = {entry.role: entry.reach for entry in new.to}
-    for role in _only(after, before):
-        known = role in pair.old.machine.roles and pair.new.is_outside(role)
-        why = "an agent built for the old version has no handler for it" if known else "it is new there"
-        add("recipient-added", (*way, "to"), f"`{name}` reaches `{role}`", why, ("agents",) if known else ())
-    for role in _only(before, after):
-        waits = pair.old.is_outside(role)
-        why = "who waits for it there waits in vain" if waits else "the engine consumed it"
-        what = f"`{name}` no longer reaches `{role}`"
-        add("recipient-removed", (*way, "to"), what, why, ("agents",) if waits else ())
-    for role, reach in after.items():
-        if role in before and reach != before[role]:
-            _reach(pair, new, role, before[role], reach)
-    _payload(pair, old, new)
-    if pair.old.places.json(*way, "sensitive") != pair.new.places.json(*way, "sensitive"):
-        what = f"other fields of `{name}` are masked"
-        add("sensitive-changed", (*way, "sensitive"), what, "it is the same to agents")
-
-
-def _reach(pair: Pair, message: MessageType, role: str, before: Reach, after: Reach) -> None:
-    what = f"`{message.name}` reaches {after} of `{role}`, and reached {before}"
-    breaks: tuple[Audience, ...] = ("agents",) if before == "all" or after == "one" else ()
-    why = "whoever could be sent it still can"
-    if before == "all":
-        why = "agents that were sent it may not be any more"
-    elif after == "one":
-        why = "a sender must say which of several agents is meant"
-    way = ("message_types", message.name, "to")
-    pair.findings.add("reach-changed", way, what, why, breaks)
-
-
-def _payload(pair: Pair, old: MessageType, new: MessageType) -> None:
-    name = new.name
-    way = ("message_types", name)
-    senders: tuple[Audience, ...] = (
-        ("agents", *_callers(pair, name)) if pair.old.outside_senders(name) else ()
-    )
-    receivers: tuple[Audience, ...] = ("agents",) if pair.new.outside_recipients(name) else ()
-    before, after = pair.old.places.json(*way, "schema"), pair.new.places.json(*way, "schema")
-    if before is not None or after is not None:
-        if before != after:
-            why = "what it holds may be refused, or not known; nobody can tell from two schemas"
-            what = f"the schema of `{name}` is another"
-            pair.findings.add("schema-changed", (*way, "schema"), what, why, (*senders, *receivers))
-        return
-    pair.type_changes(
-        (*way, "payload"),
-        type_changes(old.payload, new.payload, pair.old.machine.types, pair.new.machine.types, (name,)),
-        senders,
-        receivers,
-        (
-            "who sends it as before may be refused",
-            "who gets it may find what the old version does not know (models refuse unknown fields)",
-            "nobody sends what is refused, or gets what is not known",
-        ),
-    )
-
-
-def _unexpected(pair: Pair) -> None:
-    old, new = pair.old.machine, pair.new.machine
-    for name, message in new.messages.items():
-        if name not in old.messages or not pair.new.outside_senders(name):
-            continue
-        before = old.messages[name].unexpected or old.unexpected
-        after = message.unexpected or new.unexpected
-        if before == after:
-            continue
-        own = message.unexpected is not None or old.messages[name].unexpected is not None
-        way = ("message_types", name, "unexpected") if own else ("unexpected",)
-        subject = f"a `{name}` that no transition takes" if own else "a message that no transition takes"
-        what = f"{subject} gets `{after}`, and got `{before}`"
-        if _SEVERITY[after] > _SEVERITY[before]:
-            why = "who sends early is refused, or not heard"
-            pair.findings.add("unexpected-stricter", way, what, why, ("agents",))
-        else:
-            pair.findings.add("unexpected-milder", way, what, "who sends in time sees no difference")
-
-
 # -- events, inputs, variables ----------------------------------------------------------------------------------------
 
 
@@ -244,20 +109,20 @@ def _events(pair: Pair) -> None:
     old, new = dict(pair.old.machine.events), dict(pair.new.machine.events)
     add, told = pair.findings.add, pair.old.told_to_parent
     declared = pair.new.places.names("events")
-    for name in _only(declared, pair.old.places.names("events")):
+    for name in only(declared, pair.old.places.names("events")):
         add("event-added", ("events", name), f"the event `{name}` is declared", "nobody waits for it yet")
-    for name in _only(pair.old.places.names("events"), declared):
+    for name in only(pair.old.places.names("events"), declared):
         if pair.new.places.json("events") is not None:
             why = "a timer that runs may raise it"
             add("event-removed", ("events",), f"the event `{name}` is gone", why, ("instances",))
     for name, event in new.items():
         if name in old:
             _event(pair, old[name], event, ("callers",) if name in told else ())
-    for name in _only(pair.new.told_to_parent, told):
+    for name in only(pair.new.told_to_parent, told):
         add(
             "parent-event-added", ("transitions",), f"the parent is told `{name}`", "a parent may let it pass"
         )
-    for name in _only(told, pair.new.told_to_parent):
+    for name in only(told, pair.new.told_to_parent):
         why = "a parent that waits for it waits in vain"
         add(
             "parent-event-removed",
@@ -307,7 +172,7 @@ def _inputs(pair: Pair) -> None:
             )
             what = f"the input `{name}` is new"
             add("optional-input-added", way, what, why, () if constant else ("instances",))
-    for name in _only(old, new):
+    for name in only(old, new):
         add(
             "input-removed",
             ("inputs",),
@@ -358,7 +223,7 @@ def _variables(pair: Pair) -> None:
         )
         breaks: tuple[Audience, ...] = () if constant else ("instances",)
         add("variable-added", ("variables", name), f"the variable `{name}` is new", why, breaks)
-    for name in _only(old, new):
+    for name in only(old, new):
         what = f"the variable `{name}` is gone"
         add("variable-removed", ("variables",), what, "nothing reads it any more")
 
@@ -385,9 +250,9 @@ def _values(pair: Pair, section: str, kind: str) -> None:
     old, new = pair.old.places, pair.new.places
     reader = "who waits for the result" if kind == "result" else "who finds instances by it"
     entry = "the entry" if kind == "result" else "the label"
-    for name in _only(new.names(section), old.names(section)):
+    for name in only(new.names(section), old.names(section)):
         add(f"{kind}-added", (section, name), f"{entry} `{name}` is new", "it stands beside the others")
-    for name in _only(old.names(section), new.names(section)):
+    for name in only(old.names(section), new.names(section)):
         add(f"{kind}-removed", (section,), f"{entry} `{name}` is gone", f"{reader} may need it", ("callers",))
     for name in new.names(section):
         if name in old.names(section) and new.json(section, name) != old.json(section, name):
@@ -415,12 +280,3 @@ def _functions(pair: Pair) -> None:
             what = f"the function `{name}` is version {version}, and was {old[name]}"
             why = "an instance pins the versions of its functions"
             pair.findings.add("function-changed", ("protocol",), what, why, ("instances",))
-
-
-def _only(names: Iterable[str], others: Container[str]) -> list[str]:
-    """The names that the others do not hold."""
-    return [name for name in names if name not in others]
-
-
-def _names(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
