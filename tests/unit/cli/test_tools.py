@@ -88,6 +88,32 @@ def test_children_that_do_not_lie_beside_it_are_named(strabo: Strabo, tmp_path: 
     assert "not beside it, and so not checked: Booking" in ended.out
 
 
+def test_findings_in_scenarios_are_data_too(strabo: Strabo, greeting: Path) -> None:
+    scenarios = greeting.with_name("greeting.test.yaml")
+    source = next(path for path in template() if path.name == "greeting.test.yaml")
+    scenarios.write_text(
+        source.read_text(encoding="utf-8").replace("send: Bye", "send: Bey"), encoding="utf-8"
+    )
+    ended = strabo("test", scenarios, "-o", "json")
+    (found,) = json.loads(ended.out)[0]["diagnostics"]
+    assert ended.code == 1
+    assert (found["code"], found["end_column"] - found["column"]) == ("unknown-message", len("Bey"))
+
+
+@pytest.mark.parametrize("verb", ["verify", "test", "simulate", "diagram", "models", "replay"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"- [a\n", b"{}\n", b"protocol: {}\n"])
+def test_a_file_that_is_none_of_ours_is_told_in_words(
+    strabo: Strabo, tmp_path: Path, verb: str, content: bytes
+) -> None:
+    odd = tmp_path / "odd.yaml"
+    odd.write_bytes(content)
+    (tmp_path / "odd.test.yaml").write_bytes(content)
+    ended = strabo(verb, odd)
+    assert ended.code in (1, 2)
+    assert "odd" in ended.out + ended.err
+    assert "internal error" not in ended.err
+
+
 # -- diff -------------------------------------------------------------------------------------------------------------
 
 
