@@ -18,6 +18,7 @@ from strabo_runtime.engine import (
     Reply,
     Start,
     Step,
+    fail_step,
 )
 from tests.unit.engine.driver import T0, Driver, machine_of
 
@@ -413,6 +414,14 @@ def test_a_child_whose_start_is_an_error_has_failed() -> None:
     (outcome,) = made.outputs
     assert isinstance(outcome, Outcome)
     assert outcome.error == made.error
+
+
+def test_a_child_that_its_host_cannot_start_has_failed() -> None:
+    driver = a_child()
+    made = fail_step(driver.machine, None, driver.steps[0].input, "no such protocol")
+    (outcome,) = made.outputs
+    assert isinstance(outcome, Outcome)
+    assert (outcome.id, outcome.to, outcome.error) == ("i1:outcome", "p1", "no such protocol")
 
 
 def test_a_childs_start_that_comes_again_is_told_its_end_again() -> None:

@@ -8,14 +8,25 @@ import orjson
 import pytest
 
 from strabo_runtime.engine import (
+    AgentsFound,
+    Cancel,
+    ChildEvent,
+    ChildFinished,
+    Debt,
+    Input,
+    Parent,
+    Retry,
+    Start,
     UnreadableState,
     apply_changes,
     decode_input,
     decode_instance,
     encode_input,
     encode_instance,
+    recover,
     step,
 )
+from strabo_runtime.engine.snapshot import decode_debts
 from tests.unit.engine.driver import Driver, machine_of, shipped
 
 BODY = """
@@ -76,6 +87,38 @@ def test_a_fresh_instance_of_the_auction_is_stored_in_under_a_kibibyte() -> None
     assert len(orjson.dumps(encode_instance(driver.it))) < 1024
 
 
+def test_a_form_stored_before_there_were_children_and_blocks_of_ids_still_reads() -> None:
+    driver = played()
+    stored = encode_instance(driver.it)
+    stored["seen"] = "".join(stored["seen"])  # type: ignore[arg-type]
+    restored = decode_instance(driver.machine, stored)
+    assert restored == driver.it
+    assert (restored.children, restored.deferred, restored.parent, restored.retry) == ((), (), None, None)
+
+
+def test_a_debt_stored_before_there_were_replacements_still_reads() -> None:
+    row = ["w1", "Worker", 0, 5, None, 0, None, None, 0, None]
+    assert decode_debts([row]) == (Debt("w1", "Worker", 0, 5),)
+
+
+def test_the_stored_form_of_an_old_instance_is_the_same_however_it_came_to_be() -> None:
+    driver = Driver(machine_of(BODY + "limits: {steps: 3000}\n"))
+    driver.start()
+    for number in range(1300):
+        driver.now += 1
+        driver.send("w1", "Ping")
+        if number % 170 == 0:
+            stored = orjson.loads(orjson.dumps(encode_instance(driver.it)))
+            driver.instance = decode_instance(driver.machine, stored)
+            assert encode_instance(driver.it) == stored
+    again = None
+    for made in driver.steps:
+        again = step(driver.machine, again, made.input).after
+    assert again is not None
+    assert encode_instance(again) == encode_instance(driver.it)
+    assert recover(driver.machine, None, [made.changes for made in driver.steps]) == again
+
+
 def test_an_instance_of_another_definition_is_refused() -> None:
     stored = encode_instance(played().it)
     with pytest.raises(UnreadableState, match="belongs to the definition"):
@@ -93,6 +136,29 @@ def test_a_damaged_instance_is_refused(key: str) -> None:
     driver = played()
     with pytest.raises(UnreadableState):
         decode_instance(driver.machine, {**encode_instance(driver.it), key: "@"} if key != "revision" else {})
+
+
+EVERY_KIND: list[Input] = [
+    ChildFinished("a", "i:1:child:0", "success", {"x": [1]}, None, 5, 6),
+    ChildFinished("a", "i:1:child:0", "failure", None, "x", 5, 6),
+    ChildEvent("a", "i:1:child:0", "Odd", {"x": 1}, 5, 6),
+    AgentsFound("a", "i:1:bind:0", ("w1", "w2"), 5, 6),
+    Cancel("a", "ops", "why", 5, 6),
+    Retry("a", "m1", 6),
+    Start("s", "i", "p", 5, 6, None, {"A": ("a",)}, {}, inputs={"n": 1}, parent=Parent("p", "kid", 3, True)),
+]
+
+
+@pytest.mark.parametrize("given", EVERY_KIND, ids=lambda given: type(given).__name__)
+def test_an_input_of_every_kind_reads_back_equal(given: Input) -> None:
+    assert decode_input(orjson.loads(orjson.dumps(encode_input(given)))) == given
+
+
+def test_a_start_without_inputs_and_parent_is_stored_as_it_was_before_there_were_any() -> None:
+    stored = encode_input(Start("s", "i", "p", 5, 6, None, {}, {}))
+    assert "inputs" not in stored
+    assert "parent" not in stored
+    assert decode_input(stored) == Start("s", "i", "p", 5, 6, None, {}, {})
 
 
 def test_inputs_read_back_equal() -> None:

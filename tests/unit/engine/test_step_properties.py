@@ -11,6 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from strabo_avro.codec import decode, encode
+from strabo_avro.records import StepRecord
+from strabo_runtime import journal
 from strabo_runtime.engine import (
     AgentsFound,
     Cancel,
@@ -602,6 +605,11 @@ def test_replay_and_recovery_give_the_same_bytes(name: str, data: st.DataObject)
             recovered = apply_changes(machine, recovered, [(path, value) for path, value in changes])
         assert stored(recovered) == stored(one.after)
         assert recovered == one.after
+        if _recordable(one):
+            read = journal.read(decode(encode(recorded_step(machine, one)), StepRecord))
+            assert read.input == one.input
+            assert orjson.dumps(read.changes) == orjson.dumps(one.changes)
+            assert journal.differences(one, recorded_step(machine, one)) == ()
     at_once = recover(machine, None, [orjson.loads(orjson.dumps(one.changes)) for one in made if one.changes])
     assert stored(at_once) == stored(recovered)
 
@@ -624,6 +632,18 @@ def test_an_instance_survives_being_stored_at_any_point(name: str, data: st.Data
             assert from_restored.outputs == made.outputs
             assert stored(from_restored.after) == stored(made.after)
         instance = made.after
+
+
+def recorded_step(machine: Machine, one: Step) -> StepRecord:
+    """The record of a step, as the worker writes it."""
+    return journal.record(
+        one,
+        instance_id="i1",
+        protocol=machine.name,
+        version=machine.version,
+        definition_hash=machine.hash,
+        partition=0,
+    )
 
 
 def _recordable(one: Step) -> bool:
