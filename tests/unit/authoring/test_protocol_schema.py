@@ -11,10 +11,10 @@ import jsonschema_rs
 import pytest
 
 from strabo_runtime.authoring import protocol_schema
-from strabo_runtime.expressions import Functions
 from strabo_runtime.language import parser
 from strabo_runtime.language.compiler import check_and_compile
 from strabo_runtime.language.diagnostics import Reporter
+from strabo_runtime.language.registered import Registered
 from strabo_runtime.language.source import read
 from tests.language import expectations
 from tests.unit.authoring.damages import SHAPE, closed_forms, damages, forms_at
@@ -75,7 +75,7 @@ def errors_of(document: Any) -> list[str]:
     reporter = Reporter()
     definition = parser.parse(from_json(document), source="", filename="made.yaml", reporter=reporter)
     if definition is not None and not reporter.failed and not VALIDATOR.is_valid(document):
-        check_and_compile(definition, Functions().chosen({}), reporter)
+        check_and_compile(definition, Registered(), reporter)
     return [found.code for found in reporter.diagnostics]
 
 
