@@ -19,6 +19,7 @@ from strabo_runtime.engine.rejection import Rejection
 
 CAPACITY = 1000
 _ENTRY = struct.Struct("<QQQq")
+_SENT = struct.Struct("<16xQq")
 _WIDTH = _ENTRY.size
 _LIMIT = 2**63 - 1
 FULL_REFUSALS = 100
@@ -90,6 +91,12 @@ class _Log:
         key, digest, sender, sent_at = _ENTRY.unpack_from(self.bytes_of(block), place * _WIDTH)
         return Entry(key, digest, sender, sent_at, self.refusals.get(sequence))
 
+    def sent(self, sequence: int) -> tuple[int, int]:
+        """Who sent an entry, and when."""
+        block, place = divmod(sequence - self.base, _BLOCK)
+        sender, sent_at = _SENT.unpack_from(self.bytes_of(block), place * _WIDTH)
+        return sender, sent_at
+
     def texts(self, first: int, last: int) -> list[str]:
         """A stretch as texts, one a block; a block that it covers in part is cut."""
         low, begin = divmod(first - self.base, _BLOCK)
@@ -152,10 +159,10 @@ class Seen:
         log.append(row)
         first, forgotten = self._first, self.forgotten
         if last - first >= CAPACITY:
-            oldest = log.read(first)
-            known = forgotten.get(oldest.sender)
-            if known is None or known < oldest.sent_at:
-                forgotten = {**forgotten, oldest.sender: oldest.sent_at}
+            oldest_sender, oldest_sent = log.sent(first)
+            known = forgotten.get(oldest_sender)
+            if known is None or known < oldest_sent:
+                forgotten = {**forgotten, oldest_sender: oldest_sent}
             first += 1
         return Seen(log, first, last + 1, forgotten, row)
 
