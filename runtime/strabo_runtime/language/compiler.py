@@ -122,6 +122,7 @@ class _Compilation:
         self._inputs = self._typed(definition.inputs)
         self._variables = self._typed(definition.variables)
         self._starting = starting_messages(definition)
+        self._environments: list[Environment] = []
         self._environment = self._make_environment(
             self._inputs | self._variables, [role.name.text for role in definition.roles], self._children
         )
@@ -143,7 +144,7 @@ class _Compilation:
     def _make_environment(
         self, variables: Mapping[str, Type], roles: Sequence[str] = (), children: Sequence[str] = ()
     ) -> Environment:
-        return Environment(
+        environment = Environment(
             types=self._types,
             messages=self._messages,
             events=self._events,
@@ -153,6 +154,8 @@ class _Compilation:
             children=children,
             functions=self._functions,
         )
+        self._environments.append(environment)
+        return environment
 
     def machine(self) -> Machine | None:
         """Compiles everything, so that every error is reported; None where there is no state to begin in."""
@@ -206,11 +209,12 @@ class _Compilation:
 
     def _used_functions(self) -> dict[str, str]:
         """The version of every registered function that an expression or an action calls."""
-        called = self._environment.functions_used | {
+        called = {
             action.function.text
             for action in walk.actions(self._definition)
             if isinstance(action, CallSyntax)
         }
+        called = called.union(*(environment.functions_used for environment in self._environments))
         return {name: self._functions[name].version for name in sorted(called)}
 
     def _check_size(self, states: Mapping[str, State], transitions: Sequence[Transition]) -> None:

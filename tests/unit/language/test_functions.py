@@ -93,6 +93,17 @@ def test_a_machine_says_which_functions_it_uses_in_actions_and_expressions() -> 
     assert machine.functions == {"level": "1", "rank": "2"}
 
 
+def test_a_function_that_only_a_default_or_a_count_calls_is_used_too() -> None:
+    text = BASE.replace(
+        "{budget: number}", "{budget: number, share: {type: integer, default: '${ pieces() }'}}"
+    )
+    text = text.replace("[{name: Client}", "[{name: Client}, {name: Crew, count: 'share + rank([]).size()'}")
+    loaded = load(text + "      - log: text\n", filename="p.yaml", functions=FUNCTIONS)
+    assert [render(told, text) for told in loaded.diagnostics] == []
+    assert loaded.machine is not None
+    assert loaded.machine.functions == {"pieces": "7", "rank": "2"}
+
+
 def test_a_pinned_version_is_used_though_a_newer_one_is_installed() -> None:
     machine = loaded_with("rank: {items: $items, into: items}", pins={"rank": "1"})
     assert machine.functions == {"rank": "1"}
