@@ -111,4 +111,5 @@ def tell_parent(execution: Execution, event: str, payload: Json) -> None:
 
 def _set_children(execution: Execution, children: tuple[Child, ...]) -> None:
     execution.children = children
-    execution.scope.children = child_lists(children)
+    if execution.lookup.reads_children:
+        execution.scope.children = child_lists(children)

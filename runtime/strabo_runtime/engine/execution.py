@@ -223,7 +223,7 @@ class Execution:
             message=message,
             starting=starting,
         )
-        if self.children:
+        if self.children and self.lookup.reads_children:
             self.scope.children = child_lists(self.children)
 
     # -- what expressions see -----------------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ class Lookup:
     trigger key, the roles that its triggers are limited to; those of a child's end, the outcomes. `event_validators`
     check what children send, by event; there are none in a protocol that starts no children. `asked_again` are the
     roles whose agents may be sent a request once more. `reads_starting` is false where no expression reads the starting
-    message after the start, so that instances need not keep it.
+    message after the start, so that instances need not keep it; `reads_children` and `reads_instance` are false where
+    none reads those, so that steps need not make them.
     """
 
     before: Mapping[str, tuple[Constraint, ...]]
@@ -42,6 +43,7 @@ class Lookup:
     asked_again: frozenset[str]
     nobody_owes: Mapping[str, Agents]
     reads_starting: bool
+    reads_children: bool
     reads_instance: bool
 
 
@@ -73,6 +75,7 @@ def build_lookup(machine: Machine) -> Lookup:
         ),
         nobody_owes=dict.fromkeys(machine.roles, ()),
         reads_starting=any("starting" in text for text in _texts(_after_the_start(machine))),
+        reads_children=any("children" in text for text in _texts(_whole(machine))),
         reads_instance=any("instance" in text for text in _texts(_whole(machine))),
     )
 
