@@ -1,4 +1,4 @@
-"""The dedup window: the last thousand input ids of an instance, and when the forgotten ones were sent.
+"""The dedup window: at least the last thousand input ids of an instance, and when the forgotten ones were sent.
 
 A window is an immutable value. Successive windows share one append-only log and differ in which stretch of it they
 see, so remembering an id costs the same at the 2,000th step as at the 10th, and a window that was put aside (a step
@@ -19,7 +19,6 @@ from strabo_runtime.engine.rejection import Rejection
 
 CAPACITY = 1000
 _ENTRY = struct.Struct("<QQQq")
-_SENT = struct.Struct("<16xQq")
 _WIDTH = _ENTRY.size
 _LIMIT = 2**63 - 1
 FULL_REFUSALS = 100
@@ -27,7 +26,10 @@ FULL_REFUSALS = 100
 _SLACK = CAPACITY // 4
 """How many forgotten entries a log may still hold: fewer are copied more often, more take memory."""
 _BLOCK = 24
-"""Entries a block; the bytes of a block are a multiple of three, so that its text needs no padding."""
+"""Entries a block; the bytes of a block are a multiple of three, so that its text needs no padding.
+
+A window forgets a block at a time: it holds a thousand inputs, and up to 23 more.
+"""
 _BLOCK_BYTES = _BLOCK * _WIDTH
 
 Row: TypeAlias = tuple[int, int, int, int, Rejection | None]
@@ -47,22 +49,20 @@ class Entry(NamedTuple):
 class _Log:
     """The shared log. `base` is the sequence number of its first entry, `end` the one after its last.
 
-    `base` is a multiple of the block's size: where blocks begin is the same for every log of an instance.
+    Windows begin where a block of their log does.
     """
 
-    __slots__ = ("base", "blocks", "end", "index", "opened", "refusals", "tail")
+    __slots__ = ("base", "blocks", "end", "index", "refusals", "tail")
 
     def __init__(self, base: int) -> None:
         self.base = base
         self.end = base
         self.index: dict[int, int] = {}
         self.blocks: list[str] = []
-        self.opened: tuple[int, bytes] = (-1, b"")
         self.tail = bytearray()
         self.refusals: dict[int, Rejection] = {}
 
     def append(self, row: Row) -> None:
-        """Append an entry. The first block stays open: a window that becomes full reads its oldest entry."""
         key, digest, sender, sent_at, refusal = row
         sequence = self.end
         self.index[key] = sequence
@@ -71,42 +71,31 @@ class _Log:
         self.tail += _ENTRY.pack(key, digest, sender, sent_at)
         self.end = sequence + 1
         if len(self.tail) == _BLOCK_BYTES:
-            if not self.blocks:
-                self.opened = (0, bytes(self.tail))
             self.blocks.append(_text(self.tail))
             self.tail = bytearray()
 
     def bytes_of(self, block: int) -> bytes | bytearray:
-        """The entries of a block. The one read last is kept: a full window reads its oldest entries one by one."""
-        if block >= len(self.blocks):
-            return self.tail
-        number, opened = self.opened
-        if number != block:
-            opened = a2b_base64(self.blocks[block])
-            self.opened = (block, opened)
-        return opened
+        return a2b_base64(self.blocks[block]) if block < len(self.blocks) else self.tail
 
     def read(self, sequence: int) -> Entry:
         block, place = divmod(sequence - self.base, _BLOCK)
         key, digest, sender, sent_at = _ENTRY.unpack_from(self.bytes_of(block), place * _WIDTH)
         return Entry(key, digest, sender, sent_at, self.refusals.get(sequence))
 
-    def sent(self, sequence: int) -> tuple[int, int]:
-        """Who sent an entry, and when."""
-        block, place = divmod(sequence - self.base, _BLOCK)
-        sender, sent_at = _SENT.unpack_from(self.bytes_of(block), place * _WIDTH)
-        return sender, sent_at
+    def newest_sent(self, block: int) -> dict[int, int]:
+        """When each sender of a block's entries sent the newest of them."""
+        newest: dict[int, int] = {}
+        for _, _, sender, sent_at in _ENTRY.iter_unpack(self.bytes_of(block)):
+            newest[sender] = max(sent_at, newest.get(sender, sent_at))
+        return newest
 
     def texts(self, first: int, last: int) -> list[str]:
-        """A stretch as texts, one a block; a block that it covers in part is cut."""
-        low, begin = divmod(first - self.base, _BLOCK)
-        high, end = divmod(last - self.base, _BLOCK)
-        if low == high:
-            return [_text(self.bytes_of(low)[begin * _WIDTH : end * _WIDTH])] if begin != end else []
-        cut = [_text(self.bytes_of(low)[begin * _WIDTH :])] if begin else []
-        texts = [*cut, *self.blocks[low + len(cut) : high]]
-        if end:
-            texts.append(_text(self.bytes_of(high)[: end * _WIDTH]))
+        """A stretch that begins with a block as texts, one a block; the last one may be cut."""
+        low = (first - self.base) // _BLOCK
+        high, rest = divmod(last - self.base, _BLOCK)
+        texts = self.blocks[low:high]
+        if rest:
+            texts.append(_text(self.bytes_of(high)[: rest * _WIDTH]))
         return texts
 
 
@@ -158,12 +147,13 @@ class Seen:
         row = (key, digest, sender, sent_at, refusal)
         log.append(row)
         first, forgotten = self._first, self.forgotten
-        if last - first >= CAPACITY:
-            oldest_sender, oldest_sent = log.sent(first)
-            known = forgotten.get(oldest_sender)
-            if known is None or known < oldest_sent:
-                forgotten = {**forgotten, oldest_sender: oldest_sent}
-            first += 1
+        if last + 1 - first == CAPACITY + _BLOCK:
+            block = log.newest_sent((first - log.base) // _BLOCK)
+            forgotten = {
+                **forgotten,
+                **{who: max(sent, forgotten.get(who, sent)) for who, sent in block.items()},
+            }
+            first += _BLOCK
         return Seen(log, first, last + 1, forgotten, row)
 
     def newest(self) -> Row:
@@ -186,10 +176,10 @@ class Seen:
         return Rejection(refusal.by, "refused before, for the same reason", refusal.constraints)
 
     def _copy(self) -> _Log:
-        """A log of its own, with this stretch alone, and what stands before it in its first block."""
+        """A log of its own, with this stretch alone."""
         shared, first, last = self._log, self._first, self._last
         skipped, whole = (first - shared.base) // _BLOCK, (last - shared.base) // _BLOCK
-        log = _Log(shared.base + skipped * _BLOCK)
+        log = _Log(first)
         log.blocks = shared.blocks[skipped:whole]
         log.tail = bytearray(shared.bytes_of(whole)[: (last - shared.base) % _BLOCK * _WIDTH])
         log.end = last
@@ -231,16 +221,11 @@ class Seen:
             b64decode(text, validate=True) for text in ([packed] if isinstance(packed, str) else packed)
         ]
         log = _Log(0)
-        if len(stored) > 1 and len(stored[0]) < _BLOCK_BYTES:
-            # Blocks begin where they did: what stood before in the first one is forgotten.
-            log.tail = bytearray(_BLOCK_BYTES - len(stored[0]))
-            log.end = len(log.tail) // _WIDTH
-        first = log.end
         for block in stored:
             if len(block) % _WIDTH:
                 raise ValueError(
                     f"the remembered ids are {len(block)} bytes, which is no multiple of {_WIDTH}"
                 )
             for key, digest, sender, sent_at in _ENTRY.iter_unpack(block):
-                log.append((key, digest, sender, sent_at, refusals.get(log.end - first)))
-        return cls(log, first, log.end, dict(forgotten))
+                log.append((key, digest, sender, sent_at, refusals.get(log.end)))
+        return cls(log, 0, log.end, dict(forgotten))

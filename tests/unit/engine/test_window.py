@@ -37,17 +37,38 @@ def test_what_was_remembered_is_found_with_its_answer() -> None:
 
 
 def test_it_remembers_the_last_thousand_and_when_the_forgotten_were_sent_by_sender() -> None:
-    seen = filled(CAPACITY + 5)
+    seen = filled(CAPACITY + 24)
     assert len(seen) == CAPACITY
-    assert seen.find(4) is None
-    assert seen.find(5) is not None
-    assert seen.forgotten == {0: 1003, 1: 1004, 2: 1002}
+    assert seen.find(23) is None
+    assert seen.find(24) is not None
+    assert seen.forgotten == {0: 1021, 1: 1022, 2: 1023}
+
+
+def test_it_forgets_several_at_a_time_and_never_remembers_less_than_a_thousand() -> None:
+    assert [len(filled(count)) for count in (999, 1000, 1023, 1024, 1047, 1048)] == [
+        999,
+        1000,
+        1023,
+        1000,
+        1023,
+        1000,
+    ]
+
+
+def test_an_older_message_of_a_sender_that_was_forgotten_changes_nothing() -> None:
+    seen = Seen.empty()
+    for key in range(CAPACITY + 24):
+        seen = seen.remember(key, 0, 1, 5000 - key, None)
+    assert seen.forgotten == {1: 5000}
+    for key in range(CAPACITY + 24, CAPACITY + 48):
+        seen = seen.remember(key, 0, 1, 0, None)
+    assert seen.forgotten == {1: 5000}
 
 
 def test_an_unknown_input_that_may_be_a_forgotten_one_is_stale() -> None:
-    seen = filled(CAPACITY + 5)
-    assert seen.is_stale(1, 1004)
-    assert not seen.is_stale(1, 1005)
+    seen = filled(CAPACITY + 24)
+    assert seen.is_stale(1, 1022)
+    assert not seen.is_stale(1, 1023)
     assert not seen.is_stale(9, 0)
 
 
@@ -64,9 +85,9 @@ def test_a_window_stays_what_it_was_when_others_go_on_from_it() -> None:
 
 def test_many_more_inputs_than_it_remembers_do_not_pile_up() -> None:
     seen = filled(5 * CAPACITY)
-    assert len(seen) == CAPACITY
+    assert CAPACITY <= len(seen) < CAPACITY + 24
     assert len(seen._log.index) <= 2 * CAPACITY
-    assert [entry.key for entry in seen.entries()] == list(range(4 * CAPACITY, 5 * CAPACITY))
+    assert [entry.key for entry in seen.entries()][-CAPACITY:] == list(range(4 * CAPACITY, 5 * CAPACITY))
 
 
 def test_the_stored_form_reads_back_equal() -> None:
