@@ -21,6 +21,7 @@ KIND, FORMAT = "history", 1
 _JSON_PARTS = ("input", "facts", "changes", "outputs", "rejection", "functions", "snapshot")
 """The parts of a record that hold JSON text."""
 
+_BY_THE_WORKER = ("unknown", "overloaded", "quorum")
 _NUMBERS = ("revision", "partition", "offset", "now")
 _MAY_BE_ABSENT = ("rejection", "error", "snapshot")
 _FIELDS = {each.name for each in fields(StepRecord)}
@@ -51,6 +52,19 @@ class History:
     records: tuple[StepRecord, ...]
     functions: Mapping[str, str] = field(default_factory=dict)
     children: Mapping[str, str] = field(default_factory=dict)
+
+
+def found_nothing(record: StepRecord) -> bool:
+    """Whether an input found no instance, and the worker answered it without asking the engine.
+
+    Such records stand before a start, or long after the end when the instance is forgotten.
+    """
+    if record.state_before or record.state_after:
+        return False
+    if record.verdict == "ignored":
+        return True
+    rejection = None if record.rejection is None else orjson.loads(record.rejection)
+    return isinstance(rejection, dict) and rejection.get("by") in _BY_THE_WORKER
 
 
 def history_lines(history: History) -> Iterator[bytes]:

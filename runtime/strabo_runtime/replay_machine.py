@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from strabo_runtime.engine import Machine
 from strabo_runtime.errors import NotReplayable
 from strabo_runtime.functions import FunctionsError, installed_functions
-from strabo_runtime.history_file import History
+from strabo_runtime.history_file import History, found_nothing
 from strabo_runtime.language import load
 
 
@@ -44,7 +44,8 @@ def machine_for(history: History, allowed: Allowed, text: str | None = None) -> 
         errors = [f"{one.span.line}:{one.span.column}: {one.message}" for one in loaded.diagnostics]
         raise NotReplayable(f"the definition {filename} does not load in this version of Strabo: {errors[0]}")
     machine = loaded.machine
-    recorded = {record.definition_hash for record in history.records} | {history.hash}
+    taken = {record.definition_hash for record in history.records if not found_nothing(record)}
+    recorded = taken | {history.hash}
     for other in sorted(recorded - {machine.hash}):
         what = f"the history was taken under the definition {other}, and this one is {machine.hash}"
         if not allowed.definition:

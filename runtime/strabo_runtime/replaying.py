@@ -15,7 +15,7 @@ from strabo_runtime.engine.instance import Change
 from strabo_runtime.errors import NotFound, NotReplayable
 from strabo_runtime.expressions.types import Json
 from strabo_runtime.history import steps_of
-from strabo_runtime.history_file import History
+from strabo_runtime.history_file import History, found_nothing
 from strabo_runtime.published import pinned
 from strabo_runtime.replay_machine import AS_RECORDED, Allowed, machine_for
 from strabo_runtime.step_view import StepView, view_line
@@ -123,7 +123,11 @@ async def recorded_history(settings: KafkaSettings, instance_id: str) -> History
     records = await steps_of(settings, instance_id)
     if not records:
         raise NotFound(f"no instance {instance_id!r} has a history in namespace {settings.namespace}")
-    first = records[0]
+    first = next((record for record in records if not found_nothing(record)), None)
+    if first is None:
+        raise NotReplayable(
+            f"the instance {instance_id!r} was never started: all that came for it was refused"
+        )
     for definition in (await read_definitions(settings)).values():
         if (definition.name, definition.hash) == (first.protocol, first.definition_hash):
             return History(
@@ -161,22 +165,24 @@ def replay_records(
 ) -> ReplayReport:
     """Replay recorded steps with a machine that is at hand, and recover the instance by their changes alone.
 
-    Where the first steps are gone, as a topic forgets them, the replay begins at the oldest snapshot.
+    Where the first steps are gone, as a topic forgets them, the replay begins at the oldest snapshot. Inputs that found
+    no instance are left out.
     """
     start, skipped = _beginning(machine, instance_id, records)
-    told = (
-        ()
-        if skipped == 0
-        else (f"the first {skipped} inputs are left out: the history begins after a snapshot",)
-    )
     instance = start
     shown: list[str] = []
     changes: list[tuple[Change, ...]] = []
-    steps = refusals = 0
+    steps = refusals = aimless = 0
     found: Difference | None = None
     for place, stored in enumerate(records[skipped:], start=skipped + 1):
         if at is not None and stored.revision > at:
             break
+        if found_nothing(stored):
+            aimless += 1
+            continue
+        if not stored.state_before:
+            # An id may be used again once its instance is forgotten.
+            start, instance, changes = None, None, []
         recorded = _under(machine, stored)
         taken = journal.read(recorded)
         again = step(machine, instance, taken.input)
@@ -191,7 +197,12 @@ def replay_records(
         shown.append(view_line(StepView.of(stored)))
     if found is None:
         found = _recovery_difference(machine, start, changes, instance, len(records))
-    return ReplayReport(instance_id, steps, refusals, instance, found, tuple(shown), told)
+    told = []
+    if skipped:
+        told.append(f"the first {skipped} inputs are left out: the history begins after a snapshot")
+    if aimless:
+        told.append(f"{aimless} inputs found no instance, and are left out")
+    return ReplayReport(instance_id, steps, refusals, instance, found, tuple(shown), tuple(told))
 
 
 def _beginning(

@@ -241,3 +241,29 @@ def test_changes_that_do_not_lead_to_the_same_instance_are_told(
     report = replay_history(history)
     assert report.difference is not None
     assert report.difference.field == "recovery"
+
+
+def aimless(history: History) -> StepRecord:
+    """A message that came when there was no instance, as the worker records it."""
+    return replace(
+        history.records[-1],
+        revision=0,
+        state_before="",
+        state_after="",
+        definition_hash="",
+        changes=b"[]",
+        rejection=b'{"by":"unknown","text":"no instance main is known","constraints":[],"descriptions":[]}',
+    )
+
+
+def test_inputs_that_found_no_instance_are_left_out(history: History) -> None:
+    lost = aimless(history)
+    report = replay_history(replace(history, records=(lost, *history.records, lost)))
+    assert report.difference is None
+    assert (report.steps, report.told) == (14, ("2 inputs found no instance, and are left out",))
+
+
+def test_an_id_that_is_used_again_begins_anew(history: History) -> None:
+    report = replay_history(replace(history, records=(*history.records, *history.records)))
+    assert report.difference is None
+    assert report.steps == 28
