@@ -6,17 +6,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from strabo_runtime.engine.bounds import fewest, is_counted, most
 from strabo_runtime.engine.execution import LATEST_TIME
 from strabo_runtime.engine.identity import human_agent, shared_roles
 from strabo_runtime.engine.initial import passed_in, scope_of_start
 from strabo_runtime.engine.inputs import Agents, Message, Start
-from strabo_runtime.engine.instance import Instance
+from strabo_runtime.engine.instance import NOTHING, Instance
 from strabo_runtime.engine.machine import Machine, MessageType, Role
 from strabo_runtime.engine.outputs import Rejection
 from strabo_runtime.engine.turns import next_in_turn
 from strabo_runtime.expressions import EvaluationError, Expression, MessageFacts
 from strabo_runtime.expressions.suggestion import nearest
 from strabo_runtime.expressions.types import Json
+
+_MOST_AGENTS = 2**31
+"""A `count` beyond this is this."""
 
 
 class Admitted(NamedTuple):
@@ -46,7 +50,11 @@ class Need:
 
 
 def admit(
-    machine: Machine, message: Message, roles: Mapping[str, Agents], turns: Mapping[str, int]
+    machine: Machine,
+    message: Message,
+    roles: Mapping[str, Agents],
+    turns: Mapping[str, int],
+    counts: Mapping[str, int],
 ) -> Admitted | Rejection:
     """Check type, sender, payload and recipients of a message to an instance with these roles."""
     kind = machine.messages.get(message.type)
@@ -55,7 +63,7 @@ def admit(
     joins = False
     role = _sender_role(machine, kind, message, roles)
     if role is None:
-        role = _opening(machine, kind, message, roles)
+        role = _opening(machine, kind, message, roles, counts)
         joins = True
     if isinstance(role, Rejection):
         return role
@@ -110,7 +118,11 @@ def _sender_role(
 
 
 def _opening(
-    machine: Machine, kind: MessageType, message: Message, roles: Mapping[str, Agents]
+    machine: Machine,
+    kind: MessageType,
+    message: Message,
+    roles: Mapping[str, Agents],
+    counts: Mapping[str, int],
 ) -> str | Rejection:
     """The open role that a sender who holds none joins: the one it names, else the type's first that is no engine's."""
     others = (role for role in kind.senders if role not in machine.lookup.engine_roles)
@@ -122,15 +134,14 @@ def _opening(
             f"{message.sender!r} is not bound to {message.role or _listed(kind.senders)} here, so it may not send"
             f" {kind.name}",
         )
-    if role.maximum is not None and len(roles.get(name, ())) >= role.maximum:
-        return _full(message.sender, role)
+    maximum = most(role, counts)
+    if maximum is not None and len(roles.get(name, ())) >= maximum:
+        return _full(message.sender, name, maximum)
     return name
 
 
-def _full(agent: str, role: Role) -> Rejection:
-    return Rejection(
-        "unbound", f"{agent!r} cannot join the role {role.name}: it has its {role.maximum} agents already"
-    )
+def _full(agent: str, role: str, maximum: int) -> Rejection:
+    return Rejection("unbound", f"{agent!r} cannot join the role {role}: it has its {maximum} agents already")
 
 
 def _checked_payload(kind: MessageType, message: Message) -> Json | Rejection:
@@ -186,11 +197,15 @@ def _addressed(
 
 
 class Bound(NamedTuple):
-    """Who takes part in a new instance, its inputs, and its starting message (None: it starts without one)."""
+    """Who takes part in a new instance, its inputs, and its starting message (None: it starts without one).
+
+    `counts` is what `count` gave, by role, for those whose bounds it sets.
+    """
 
     roles: Mapping[str, Agents]
     inputs: Mapping[str, Json]
     message: Admitted | None
+    counts: Mapping[str, int]
 
 
 class _Begun(NamedTuple):
@@ -200,6 +215,7 @@ class _Begun(NamedTuple):
     inputs: Mapping[str, Json]
     given: Mapping[str, Agents]
     needs: Mapping[str, Need]
+    counts: Mapping[str, int]
 
 
 def binding_needs(machine: Machine, start: Start) -> Mapping[str, Need] | Rejection:
@@ -215,19 +231,28 @@ def _begun(machine: Machine, start: Start) -> _Begun | Rejection:
     inputs = passed_in(machine, start, facts)
     if isinstance(inputs, Rejection):
         return inputs
-    given = _given(machine, start, facts)
+    counts: dict[str, int] = {}
+    wanted: dict[str, int | None] = {}
+    for role in machine.roles.values():
+        is_named = role.name in start.named
+        if role.played_by != "agent" or (is_named and not is_counted(role)):
+            continue
+        count = _count(machine, role, start, facts, inputs)
+        if isinstance(count, Rejection):
+            return count
+        if is_counted(role) and count is not None:
+            counts[role.name] = count
+        if not is_named:
+            wanted[role.name] = _wanted(role, count, counts)
+    given = _given(machine, start, facts, counts)
     if isinstance(given, Rejection):
         return given
     needs: dict[str, Need] = {}
-    for role in machine.roles.values():
-        if role.played_by != "agent" or role.name in start.named:
-            continue
-        want = _wanted(machine, role, start, facts, inputs)
-        if isinstance(want, Rejection):
-            return want
-        if want is None or want > len(given.get(role.name, ())):
-            needs[role.name] = Need(role.name, role.capabilities, want, role.minimum, role.maximum)
-    return _Begun(facts, inputs, given, needs)
+    for name, want in wanted.items():
+        role = machine.roles[name]
+        if want is None or want > len(given.get(name, ())):
+            needs[name] = Need(name, role.capabilities, want, fewest(role, counts), most(role, counts))
+    return _Begun(facts, inputs, given, needs, counts or NOTHING)
 
 
 def bind(machine: Machine, start: Start) -> Bound | Rejection:
@@ -235,7 +260,7 @@ def bind(machine: Machine, start: Start) -> Bound | Rejection:
     begun = _begun(machine, start)
     if isinstance(begun, Rejection):
         return begun
-    given, needs = begun.given, begun.needs
+    given, needs, counts = begun.given, begun.needs, begun.counts
     roles: dict[str, Agents] = {}
     for role in machine.roles.values():
         if role.played_by == "engine":
@@ -248,19 +273,20 @@ def bind(machine: Machine, start: Start) -> Bound | Rejection:
             agents = (*agents, *(agent for agent in found if agent not in agents))[: need.want]
         elif not agents and role.played_by == "human":
             agents = (human_agent(role.name),)
-        if len(agents) < role.minimum:
-            return Rejection("quorum", _too_few(machine, role, agents))
-        if role.maximum is not None and len(agents) > role.maximum:
+        minimum, maximum = fewest(role, counts), most(role, counts)
+        if len(agents) < minimum:
+            return Rejection("quorum", _too_few(machine, role, minimum, agents))
+        if maximum is not None and len(agents) > maximum:
             return Rejection(
                 "quorum",
-                f"the role {role.name} takes at most {role.maximum} agents, and {len(agents)} were named",
+                f"the role {role.name} takes at most {maximum} agents, and {len(agents)} were named",
             )
         roles[role.name] = agents
     bound = shared_roles(tuple(roles.items()))
     if start.message is None:
-        return Bound(bound, begun.inputs, None)
-    admitted = admit(machine, start.message, bound, {})
-    return admitted if isinstance(admitted, Rejection) else Bound(bound, begun.inputs, admitted)
+        return Bound(bound, begun.inputs, None, counts)
+    admitted = admit(machine, start.message, bound, {}, counts)
+    return admitted if isinstance(admitted, Rejection) else Bound(bound, begun.inputs, admitted, counts)
 
 
 def _starting_facts(machine: Machine, start: Start) -> MessageFacts | Rejection | None:
@@ -291,7 +317,9 @@ def _starter_role(machine: Machine, kind: MessageType, message: Message) -> str 
     return Rejection("unbound", f"{kind.name} is sent by the engine alone, so nobody can start with it")
 
 
-def _given(machine: Machine, start: Start, facts: MessageFacts | None) -> dict[str, Agents] | Rejection:
+def _given(
+    machine: Machine, start: Start, facts: MessageFacts | None, counts: Mapping[str, int]
+) -> dict[str, Agents] | Rejection:
     """Role → agents that need no directory: those named, and the starter."""
     given: dict[str, Agents] = {}
     for name, agents in start.named.items():
@@ -312,9 +340,9 @@ def _given(machine: Machine, start: Start, facts: MessageFacts | None) -> dict[s
         elif facts.sender in named:
             pass
         elif machine.roles[facts.role].open:
-            maximum = machine.roles[facts.role].maximum
+            maximum = most(machine.roles[facts.role], counts)
             if maximum is not None and len(named) >= maximum:
-                return _full(facts.sender, machine.roles[facts.role])
+                return _full(facts.sender, facts.role, maximum)
             given[facts.role] = (*named, facts.sender)
         else:
             return Rejection(
@@ -324,33 +352,37 @@ def _given(machine: Machine, start: Start, facts: MessageFacts | None) -> dict[s
     return given
 
 
-def _wanted(
+def _count(
     machine: Machine, role: Role, start: Start, facts: MessageFacts | None, inputs: Mapping[str, Json]
 ) -> int | Rejection | None:
-    """How many are sought, within the role's bounds; None: every healthy agent."""
-    count: Json = None
-    if isinstance(role.count, Expression):
-        try:
-            count = role.count.evaluate(scope_of_start(machine, start, facts, inputs))
-        except EvaluationError as error:
-            return Rejection("quorum", f"how many agents the role {role.name} needs cannot be told: {error}")
-    elif role.count is not None:
-        count = role.count
-    else:
-        # An open role that needs nobody is filled by whoever joins.
-        return None if role.maximum is None else max(role.minimum, 0 if role.open else 1)
+    """What the role's `count` gives; None: it has none."""
+    if not isinstance(role.count, Expression):
+        return role.count
+    try:
+        count = role.count.evaluate(scope_of_start(machine, start, facts, inputs))
+    except EvaluationError as error:
+        return Rejection("quorum", f"how many agents the role {role.name} needs cannot be told: {error}")
     if not isinstance(count, int | float) or isinstance(count, bool) or not count >= 0:
         return Rejection(
             "quorum", f"the role {role.name} needs {count!r} agents, which is no number of agents"
         )
-    wanted = max(int(min(count, 2**31)), role.minimum)
-    return wanted if role.maximum is None else min(wanted, role.maximum)
+    return int(min(count, _MOST_AGENTS))
 
 
-def _too_few(machine: Machine, role: Role, agents: Agents) -> str:
+def _wanted(role: Role, count: int | None, counts: Mapping[str, int]) -> int | None:
+    """How many are sought, within the role's bounds; None: every healthy agent."""
+    if count is None:
+        # An open role that needs nobody is filled by whoever joins.
+        return None if role.maximum is None else max(role.minimum, 0 if role.open else 1)
+    maximum = most(role, counts)
+    wanted = max(count, fewest(role, counts))
+    return wanted if maximum is None else min(wanted, maximum)
+
+
+def _too_few(machine: Machine, role: Role, minimum: int, agents: Agents) -> str:
     found = f"{len(agents)} found ({', '.join(agents)})" if agents else "none found"
     skills = f" with {', '.join(role.capabilities)}" if role.capabilities else ""
-    return f"{machine.name} needs at least {role.minimum} agents for the role {role.name}{skills}: {found}"
+    return f"{machine.name} needs at least {minimum} agents for the role {role.name}{skills}: {found}"
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as altered
 
+from strabo_runtime.engine.bounds import most
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.execution import Execution, stored_size
 from strabo_runtime.engine.identity import bind_request_id
@@ -144,7 +145,7 @@ def _remember_dropped(execution: Execution, role: str, agents: Agents) -> None:
 
 
 def _check_room(execution: Execution, role: str, joining: int) -> None:
-    maximum = execution.machine.roles[role].maximum
+    maximum = most(execution.machine.roles[role], execution.counts)
     expected = expected_agents(execution, role)
     if maximum is not None and expected + joining > maximum:
         asked = expected - len(execution.roles[role])

@@ -93,6 +93,7 @@ def complete(
         execution.compensations,
         execution.requests,
         execution.dropped,
+        execution.counts,
     )
     if before is None or after.size_bound > machine.limits.state_bytes:
         after = _measured(after, machine.limits.state_bytes)

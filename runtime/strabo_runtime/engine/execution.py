@@ -89,6 +89,7 @@ class Execution:
         "children_started",
         "compensating",
         "compensations",
+        "counts",
         "deferred",
         "delivered",
         "deliveries",
@@ -142,6 +143,7 @@ class Execution:
         starting: MessageFacts | None,
         message: MessageFacts | None,
         parent: Parent | None = None,
+        counts: Mapping[str, int] = NOTHING,
     ) -> None:
         self.machine = machine
         self.lookup = machine.lookup
@@ -192,6 +194,7 @@ class Execution:
             self.compensations: tuple[Compensation, ...] = ()
             self.requests: tuple[OpenRequest, ...] = ()
             self.dropped: Mapping[str, Agents] = NOTHING
+            self.counts = counts
             # From a tuple: out of a mapping Python would make a dict with twice the room, and instances keep it.
             variables = Variables.of(dict.fromkeys((*machine.inputs, *machine.variables)))
         else:
@@ -213,6 +216,7 @@ class Execution:
             self.compensations = before.compensations
             self.requests = before.requests
             self.dropped = before.dropped
+            self.counts = before.counts
             variables = before.variables
         self.scope = Scope(
             variables,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strabo_runtime.engine.binding import hand_over, join
+from strabo_runtime.engine.bounds import most
 from strabo_runtime.engine.execution import Execution
 from strabo_runtime.engine.inputs import Agents, AgentsFound
 from strabo_runtime.engine.instance import Instance, OpenRequest
@@ -43,6 +44,6 @@ def _welcome(execution: Execution, request: OpenRequest, agents: Agents) -> Agen
     """Who of those found joins: the directory may not know yet who was bound or dropped since it was asked."""
     present = execution.roles[request.role]
     unwelcome = {*present, *(agent for dropped in execution.dropped.values() for agent in dropped), ""}
-    maximum = execution.machine.roles[request.role].maximum
+    maximum = most(execution.machine.roles[request.role], execution.counts)
     room = request.count if maximum is None else min(request.count, maximum - len(present))
     return tuple(agent for agent in dict.fromkeys(agents) if agent not in unwelcome)[: max(room, 0)]

@@ -114,6 +114,7 @@ class Instance:
     `children` are in start order. `deferred` are messages in arrival order, and `retry` is the place of the one to be
     tried next (None: none is due to be tried). `compensations` are the kept ones, oldest first. `requests` are the bind
     requests under way; `dropped` holds, by role, the agents that silence or a replacement cost their role.
+    `counts` is what `count` gave at the start, by role, for those whose bounds it sets.
     """
 
     id: str
@@ -150,3 +151,4 @@ class Instance:
     compensations: tuple[Compensation, ...] = ()
     requests: tuple[OpenRequest, ...] = ()
     dropped: Mapping[str, Agents] = field(default_factory=lambda: NOTHING)
+    counts: Mapping[str, int] = field(default_factory=lambda: NOTHING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from strabo_runtime.engine.actions import perform
 from strabo_runtime.engine.binding import expected_agents
+from strabo_runtime.engine.bounds import fewest
 from strabo_runtime.engine.compensation import keep_compensation, run_kept
 from strabo_runtime.engine.constraints import check_after
 from strabo_runtime.engine.errors import StepError
@@ -111,7 +112,7 @@ def _watch_quorum(execution: Execution) -> None:
     """
     lost = []
     for role in execution.machine.roles.values():
-        if expected_agents(execution, role.name) < role.minimum:
+        if expected_agents(execution, role.name) < fewest(role, execution.counts):
             lost.append(role.name)
             if role.name not in execution.quorum_lost:
                 execution.raise_event(QUORUM_LOST, {"role": role.name})
@@ -154,8 +155,8 @@ def unhandled(execution: Execution, event: str, payload: Json) -> None:
     """An event that nothing takes is dropped; a lost quorum that nothing takes ends the instance."""
     if event == QUORUM_LOST and isinstance(payload, dict) and payload.get("role") in execution.quorum_lost:
         role = execution.machine.roles[str(payload["role"])]
-        left = len(execution.roles[role.name])
-        execution.fail(f"QuorumLost: the role {role.name} has {left} of at least {role.minimum} agents left")
+        left, needed = len(execution.roles[role.name]), fewest(role, execution.counts)
+        execution.fail(f"QuorumLost: the role {role.name} has {left} of at least {needed} agents left")
     else:
         execution.notes += (f"the event {event} was dropped: nothing takes it in state {execution.state}",)
 

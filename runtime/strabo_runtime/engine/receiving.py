@@ -91,7 +91,7 @@ class _Receipt:
     def step(self, now: int) -> Step:
         """Let the message take its transition, or refuse it. Raises StepError."""
         machine, instance, message = self.machine, self.instance, self.message
-        admitted = admit(machine, message, instance.roles, instance.turns)
+        admitted = admit(machine, message, instance.roles, instance.turns, instance.counts)
         if isinstance(admitted, Rejection):
             return self.refuse(admitted)
         execution = Execution(

@@ -121,6 +121,8 @@ def _encode_bounded(instance: Instance) -> dict[str, Json]:
         stored["requests"] = encode_requests(instance.requests)
     if instance.dropped:
         stored["dropped"] = {role: list(agents) for role, agents in instance.dropped.items()}
+    if instance.counts:
+        stored["counts"] = dict(instance.counts)
     return stored
 
 
@@ -167,6 +169,7 @@ def _decode(machine: Machine, stored: dict[str, Any]) -> Instance:
         dropped={role: tuple(agents) for role, agents in stored["dropped"].items()}
         if "dropped" in stored
         else NOTHING,
+        counts=stored.get("counts", NOTHING),
     )
     return replace(decoded, size_bound=measured_size(decoded))
 

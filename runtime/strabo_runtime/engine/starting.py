@@ -36,6 +36,7 @@ def begin(machine: Machine, start: Start, known: Known) -> Step:
         facts,
         facts,
         start.parent,
+        bound.counts,
     )
     try:
         rejection = _enter_first_state(execution, bound)
