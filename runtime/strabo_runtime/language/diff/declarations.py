@@ -77,13 +77,7 @@ def _role(pair: Pair, old: Role, new: Role) -> None:
             f"`{name}` takes {'any number' if new.maximum is None else new.maximum}, and took {old.maximum}"
         )
         add("maximum-raised", (*way, "max"), what, "whoever is there may stay")
-    if pair.old.places.json(*way, "count") != pair.new.places.json(*way, "count"):
-        add(
-            "count-changed",
-            (*way, "count"),
-            f"another number is sought for `{name}`",
-            "`min` and `max` decide",
-        )
+    _count(pair, old, new)
     for capability in set(new.capabilities) - set(old.capabilities):
         what = f"`{name}` needs the capability `{capability}`"
         why = "agents that do not announce it are no longer found"
@@ -96,6 +90,21 @@ def _role(pair: Pair, old: Role, new: Role) -> None:
         add("role-closed", (*way, "open"), f"`{name}` is not open any more", why, ("agents",))
     elif new.open and not old.open:
         add("role-opened", (*way, "open"), f"`{name}` is open", "whoever is bound stays bound")
+
+
+def _count(pair: Pair, old: Role, new: Role) -> None:
+    way = ("participants", new.name, "count")
+    if pair.old.places.json(*way) == pair.new.places.json(*way):
+        return
+    what = f"another number is sought for `{new.name}`"
+    bounds = any(role.minimum_is_count or role.maximum_is_count for role in (old, new))
+    if bounds:
+        why = (
+            "it is the fewest or the most that are accepted too, and nobody can tell what an expression gives"
+        )
+        pair.findings.add("count-changed", way, what, why, ("instances", "callers"))
+    else:
+        pair.findings.add("count-changed", way, what, "`min` and `max` decide what is accepted")
 
 
 def _below(one: int | None, other: int | None) -> bool:
