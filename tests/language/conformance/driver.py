@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import indent
+from textwrap import dedent, indent
 from typing import Any
 
 from strabo_runtime.engine import Machine
@@ -81,13 +81,14 @@ def errors_of(body: str, *, head: str = HEAD) -> list[Diagnostic]:
     return [one for one in found if one.severity == "error"]
 
 
-def _evaluating(expression: str, declared: str) -> str:
-    text = expression.replace('"', '\\"')
+def _evaluating(expression: str, declared: str, variables: str) -> str:
+    text = expression.replace("\\", "\\\\").replace('"', '\\"')
     return f"""{declared}
 variables:
   out: any
   numbers: {{type: list<integer>, initial: [3, 1, 2]}}
   none: {{type: "string?"}}
+{indent(dedent(variables), "  ")}
 states: [idle, {{name: over, final: success}}]
 transitions:
   - from: idle
@@ -96,28 +97,29 @@ transitions:
 """
 
 
-def value_of(expression: str, *, declared: str = "", **start: Any) -> Any:
+def value_of(expression: str, *, declared: str = "", variables: str = "", **start: Any) -> Any:
     """What a CEL expression gives in the step of the starting message `Go` with the payload `{n: 1}`.
 
-    It may read `numbers` ([3, 1, 2]), `none` (null), and what the sections in `declared` add.
+    It may read `numbers` ([3, 1, 2]), `none` (null), the `variables` given (lines of that section), and what the
+    sections in `declared` add.
     """
-    run = Run(protocol(_evaluating(expression, declared)))
+    run = Run(protocol(_evaluating(expression, declared, variables)))
     made = run.start(**start)
     assert made.verdict == "taken", made
     return run.variables["out"]
 
 
-def error_of(expression: str, *, declared: str = "", **start: Any) -> str:
+def error_of(expression: str, *, declared: str = "", variables: str = "", **start: Any) -> str:
     """The error of the step that evaluates an expression which loads (see `value_of`)."""
-    made = Run(protocol(_evaluating(expression, declared))).start(**start)
+    made = Run(protocol(_evaluating(expression, declared, variables))).start(**start)
     assert made.verdict == "failed", made
     assert made.error is not None
     return made.error
 
 
-def expression_errors(expression: str, *, declared: str = "") -> list[Diagnostic]:
+def expression_errors(expression: str, *, declared: str = "", variables: str = "") -> list[Diagnostic]:
     """What the loader finds wrong with an expression (see `value_of`)."""
-    return errors_of(_evaluating(expression, declared))
+    return errors_of(_evaluating(expression, declared, variables))
 
 
 def run_scenarios(folder: Path, source: str, scenarios: str) -> Report:
