@@ -605,7 +605,7 @@ def test_replay_and_recovery_give_the_same_bytes(name: str, data: st.DataObject)
             recovered = apply_changes(machine, recovered, [(path, value) for path, value in changes])
         assert stored(recovered) == stored(one.after)
         assert recovered == one.after
-        if _recordable(one):
+        if _recordable(one) and abs(one.input.now) < 2**63:  # the clock of a worker does
             read = journal.read(decode(encode(recorded_step(machine, one)), StepRecord))
             assert read.input == one.input
             assert orjson.dumps(read.changes) == orjson.dumps(one.changes)
