@@ -124,11 +124,10 @@ def _opening(
     roles: Mapping[str, Agents],
     counts: Mapping[str, int],
 ) -> str | Rejection:
-    """The open role that a sender who holds none joins: the one it names, else the type's first that is no engine's."""
-    others = (role for role in kind.senders if role not in machine.lookup.engine_roles)
-    name = message.role or next(others, kind.senders[0])
+    """The open role that a sender who holds none joins: the one it names, else the first open one of the type's."""
+    name = message.role or next((role for role in kind.senders if machine.roles[role].open), kind.senders[0])
     role = machine.roles[name]
-    if not role.open or role.played_by == "engine" or not message.sender:
+    if not role.open or not message.sender:
         return Rejection(
             "unbound",
             f"{message.sender!r} is not bound to {message.role or _listed(kind.senders)} here, so it may not send"

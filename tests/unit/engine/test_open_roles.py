@@ -122,9 +122,14 @@ def test_a_role_that_is_not_open_takes_nobody() -> None:
     assert refusal(driver.send("late", "Done")).by == "unbound"
 
 
-def test_a_sender_joins_the_first_role_of_the_type_and_no_other(driver: Driver) -> None:
+def test_a_sender_who_names_no_role_joins_the_first_open_one_of_the_type(driver: Driver) -> None:
     # Ping is from [Boss, Worker], and Boss is not open.
-    assert refusal(driver.send("late", "Ping", {})).by == "unbound"
+    assert driver.send("late", "Ping", {"n": 0}).verdict == "taken"
+    assert driver.it.roles["Worker"] == ("late",)
+
+
+def test_a_sender_who_names_a_role_joins_no_other(driver: Driver) -> None:
+    assert refusal(driver.send("late", "Ping", {"n": 0}, role="Boss")).by == "unbound"
 
 
 def test_an_agent_without_an_id_joins_nothing(driver: Driver) -> None:
