@@ -523,6 +523,57 @@ def test_a_function_of_another_version_breaks_instances() -> None:
     assert [(change.kind, change.breaks) for change in found] == [("function-changed", ("instances",))]
 
 
+def test_a_function_that_only_one_version_calls_is_no_change_of_it() -> None:
+    shout = Functions([Function("shout", "1", (Field("text", STRING),), STRING, str.upper)])
+    new = OLD.replace("result: {count: $count}", "result: {count: \"${ shout('a') }\"}")
+    new = new.replace('version: "1"', 'version: "2"', 1)
+    for before, after in ((OLD, new), (new, OLD)):
+        found = compared(before, after, functions=(shout, shout)).changes
+        assert [change.kind for change in found] == ["result-changed"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "breaks"),
+    [
+        ("Solver", "Solver[any]", ()),
+        ("Solver", "Solver[all]", ()),
+        ("Solver[any]", "Solver[all]", ()),
+        ("Solver[any]", "Solver", ("agents",)),
+        ("Solver[all]", "Solver", ("agents",)),
+        ("Solver[all]", "Solver[any]", ("agents",)),
+    ],
+)
+def test_a_narrower_reach_breaks_agents_and_a_wider_one_nobody(
+    before: str, after: str, breaks: tuple[str, ...]
+) -> None:
+    old = OLD.replace('Talk: {from: Client, to: "Solver[all]"', f'Talk: {{from: Client, to: "{before}"')
+    new = old.replace(f'Talk: {{from: Client, to: "{before}"', f'Talk: {{from: Client, to: "{after}"')
+    (found,) = compared(old, new.replace('version: "1"', 'version: "2"', 1)).changes
+    assert (found.kind, found.breaks) == ("reach-changed", breaks)
+
+
+def test_a_state_that_moves_on_by_itself_is_told_at_its_transition() -> None:
+    new = OLD.replace(
+        "constraints:\n", "  - {from: Open, to: Failed, condition: count > 7}\nconstraints:\n", 1
+    )
+    new = new.replace('version: "1"', 'version: "2"', 1)
+    (found,) = compared(OLD, new).changes
+    assert (found.kind, found.breaks, found.what) == ("taken", (), "`Open` moves on by itself")
+    back = [change for change in compared(new, OLD).changes if change.kind == "not-taken"]
+    assert [(change.breaks, change.what) for change in back] == [
+        (("instances",), "`Open` no longer moves on by itself")
+    ]
+
+
+def test_a_change_in_many_states_is_one() -> None:
+    new = OLD.replace("{from: Open, trigger: {message: Talk}}", '{from: "*", trigger: {message: Talk}}')
+    found = compared(OLD, new.replace('version: "1"', 'version: "2"', 1)).changes
+    assert [(change.kind, change.what) for change in found] == [
+        ("start-added", "`Talk` starts an instance"),
+        ("taken", "`Idle`, `Waiting` take `Talk` from `Client`"),
+    ]
+
+
 def test_recurring_types_are_compared_to_their_end() -> None:
     old = OLD.replace(
         "\ntypes:\n", "\ntypes:\n  Tree: {name: string, parts: list<Tree>, above: Tree?}\n"

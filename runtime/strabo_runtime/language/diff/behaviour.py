@@ -21,6 +21,10 @@ Taken: TypeAlias = tuple[str, str]
 """Something that a state takes: its key for comparing, and its text for people."""
 
 _AUTOMATIC = ""
+_ACTION_REASONS = {
+    "actions": "they are checked against what is declared",
+    "compensation": "what is kept already stays as it is",
+}
 
 
 def compare_behaviour(pair: Pair) -> None:
@@ -154,10 +158,10 @@ def _taken(pair: Pair) -> None:
         for one in before - after:
             lost.setdefault(one, []).append(name)
     for (key, text), states in gained.items():
-        what = f"{_states_text(states)} {text.format(verb='takes')}"
+        what = f"{_states_text(states)} {text.format(verb=_takes(states))}"
         pair.findings.add("taken", _way_to(pair.new.machine, key), what, "whatever was taken there still is")
     for (key, text), states in lost.items():
-        what = f"{_states_text(states)} no longer {text.format(verb='takes')}"
+        what = f"{_states_text(states)} no longer {text.format(verb=_takes(states))}"
         if _is_message(key):
             why = "who sends it there is refused"
             pair.findings.add("not-taken", ("transitions",), what, why, ("agents",))
@@ -212,6 +216,10 @@ def _key(trigger: Trigger) -> str:
 
 def _is_message(key: str) -> bool:
     return key != _AUTOMATIC and key[0] not in "!^"
+
+
+def _takes(states: Sequence[str]) -> str:
+    return "takes" if len(states) == 1 else "take"
 
 
 def _states_text(states: Sequence[str]) -> str:
@@ -282,12 +290,10 @@ def _transition(pair: Pair, old: Transition, new: Transition) -> None:
     if old.target != new.target:
         what = f"{name} leads to `{new.target or 'the same state'}`, and led to `{old.target or 'the same state'}`"
         add("target-changed", (*way, "to"), what, "an instance goes on by the new way")
-    for key in ("actions", "compensation"):
+    for key, why in _ACTION_REASONS.items():
         was = pair.old.places.json("transitions", old.index, key)
         if (was or []) != (pair.new.places.json(*way, key) or []):
-            what = f"other `{key}` in {name}"
-            why = "they are checked against what is declared; what is kept already stays as it is"
-            add("actions-changed", (*way, key), what, why.partition(";")[0] if key == "actions" else why)
+            add("actions-changed", (*way, key), f"other `{key}` in {name}", why)
 
 
 def _transition_text(transition: Transition) -> str:
