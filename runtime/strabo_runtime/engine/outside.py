@@ -10,7 +10,7 @@ from strabo_runtime.engine.children import end_child, find_child
 from strabo_runtime.engine.completion import complete
 from strabo_runtime.engine.errors import StepError, Undone
 from strabo_runtime.engine.execution import Execution, bounded_time
-from strabo_runtime.engine.identity import NotJson, content_digest, input_key, sender_key
+from strabo_runtime.engine.identity import NotJson, content_digest, outside_key, sender_key
 from strabo_runtime.engine.inputs import AgentsFound, Cancel, ChildEvent, ChildFinished
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import BUILT_IN_EVENTS, CANCELLED, Machine, child_key, event_key
@@ -45,7 +45,7 @@ def take_outside(
     if instance is None:
         return Step(given, "ignored", None, None, notes=(f"{given.id} was dropped: there is no instance",))
     try:
-        known = Known(input_key(given.id), content_digest(given.id, *content))
+        known = Known(outside_key(given.id), content_digest(given.id, *content))
     except NotJson as error:
         rejection = Rejection("schema", f"{given.id} cannot be recorded: {error}").clipped()
         return Step(given, "rejected", instance, instance, rejection=rejection)
@@ -76,9 +76,9 @@ def take_outside(
 
 def _repeated(instance: Instance, given: Outside, known: Known) -> Step | None:
     entry = instance.seen.find(known.key)
-    if entry is None and known.key != instance.start >> 64:
+    if entry is None:
         return None
-    if entry is not None and entry.digest == known.digest:
+    if entry.digest == known.digest:
         return Step(given, "duplicate", instance, instance)
     text = f"the id {given.id!r} was used before, with another content"
     return Step(given, "rejected", instance, instance, rejection=Rejection("conflict", text).clipped())

@@ -233,6 +233,12 @@ def test_an_end_with_a_known_id_and_another_content_is_refused_as_a_conflict(dri
     assert made.after is made.before
 
 
+def test_nobody_can_take_the_id_of_a_childs_end_away_by_a_message(driver: Driver) -> None:
+    assert driver.send("w1", "Ping", id=f"{driver.child()}:outcome").verdict == "taken"
+    assert driver.finish().verdict == "taken"
+    assert driver.variables["ended"] == ["kid success"]
+
+
 def test_the_end_of_a_strangers_child_is_ignored(driver: Driver) -> None:
     made = driver.take(ChildFinished("x", "j:1:child:0", "success", None, None, T0, T0))
     assert made.verdict == "ignored"
