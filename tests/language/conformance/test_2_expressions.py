@@ -401,3 +401,29 @@ transitions:
     before = run.variables["kept"]
     assert run.send("boss", "Ping").verdict == "failed"
     assert run.variables["kept"] == before
+
+
+def test_what_is_absent_may_be_given_where_no_value_is_needed() -> None:
+    """§2: giving what is absent *where a value is needed* is an error of the step."""
+    run = running("""
+variables: {n: {type: "integer?", initial: 4}}
+states: [idle, {name: over, final: success}]
+transitions:
+  - {from: idle, trigger: {message: Go}}
+  - {from: idle, trigger: {message: Ping}, actions: [{set_variable: {name: n, value: $message.payload.n}}]}
+""")
+    assert run.send("boss", "Ping", {}).verdict == "taken"
+    assert run.variables["n"] is None
+
+
+@pytest.mark.parametrize("text", ["n is ${ n }", "${ n }${ n }"])
+def test_what_is_absent_does_not_stand_inside_text(text: str) -> None:
+    """§2: giving what is absent where a value is needed is an error of the step at any depth."""
+    run = running(f"""
+variables: {{n: {{type: "integer?"}}}}
+states: [idle, {{name: over, final: success}}]
+transitions:
+  - {{from: idle, trigger: {{message: Go}}}}
+  - {{from: idle, trigger: {{message: Ping}}, actions: [{{log: "{text}"}}]}}
+""")
+    assert run.send("boss", "Ping").verdict == "failed"

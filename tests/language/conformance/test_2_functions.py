@@ -229,3 +229,14 @@ def test_an_error_in_an_action_is_an_error_of_the_step(expression: str) -> None:
 def test_what_is_not_reached_is_no_error() -> None:
     """§2: CEL: `&&`, `||` and `?:` do not need what does not decide."""
     assert value_of("message.payload.n == 1 || 1 / (message.payload.n - 1) == 0") is True
+
+
+@pytest.mark.parametrize(("length", "fits"), [(99, True), (101, False)])
+def test_an_expression_has_10000_iterations_in_all(length: int, fits: bool) -> None:
+    """§2: budget; §1: an expression's budget is fixed: 10,000 iterations in all."""
+    many = f"many: {{type: list<integer>, initial: {list(range(1, length + 1))}}}"
+    nested = "many.all(a, many.all(b, a + b > 0))"
+    if fits:
+        assert value_of(nested, variables=many) is True
+    else:
+        assert "10000 iterations" in error_of(nested, variables=many)

@@ -214,6 +214,12 @@ def test_starting_has_common_fields_only_where_they_differ() -> None:
     assert two_starts("starting.payload.extra") == ["unknown-field"]
 
 
+def test_what_any_state_takes_starts_too() -> None:
+    """§2: typed by the message triggers of the first state (those from `"*"` among them), common fields only."""
+    text = telling("starting.payload.n") + '  - {from: "*", to: over, trigger: {message: Ruling}}\n'
+    assert [one.code for one in errors_of(text)] == ["unknown-field"]
+
+
 def test_now_is_the_steps_recorded_time() -> None:
     """§2: `now` (the step's recorded time)."""
     run = running("""

@@ -183,6 +183,44 @@ def test_a_payload_that_does_not_fit_is_refused(run: Run) -> None:
     assert refusal(run.send("boss", "Ping", {"n": "one"})).by == "schema"
 
 
+def test_the_same_content_at_another_time_is_the_same(run: Run) -> None:
+    """§4.1: same id and *content*: an agent that sends once more sends later."""
+    ping(run, id="same")
+    assert (
+        ping(run, id="same", sent_at=run.now + 5, received_at=run.now + 9, now=run.now + 9).verdict
+        == "duplicate"
+    )
+
+
+@pytest.mark.parametrize(
+    "other", [{"role": "Boss"}, {"user": "ann"}, {"in_reply_to": "x"}, {"to": ("engine:Desk",)}]
+)
+def test_what_else_the_envelope_says_is_content(run: Run, other: dict[str, Any]) -> None:
+    """§4.1: same id, other content: refused as a conflict (all that expressions may read is content)."""
+    ping(run, id="same")
+    assert ping(run, id="same", **other).verdict in {"duplicate", "rejected"}
+    assert len(run.variables["tens"]) == 1
+
+
+def test_a_start_whose_step_failed_may_be_retried() -> None:
+    """§4.1: an id whose step failed may be retried."""
+    run = Run(
+        protocol(
+            BODY.replace("{message: Go}}", '{message: Go}, actions: [{log: "${ 1 / message.payload.n }"}]}')
+        )
+    )
+    assert run.start(payload={"n": 0}, id="go").verdict == "failed"
+    assert run.start(payload={"n": 1}, id="go").verdict == "taken"
+
+
+def test_finished_is_asked_before_bound_and_bound_before_schema(run: Run) -> None:
+    """§4.2: instance known and not finished, sender bound or its role open, signature, schema: in this order."""
+    assert refusal(run.send("stranger", "Ping", {"n": "x"})).by == "unbound"
+    run.send("w1", "Done")
+    assert refusal(run.send("stranger", "Ping", {"n": "x"})).by == "finished"
+    assert refusal(run.send("boss", "Ping", {"n": "x"})).by == "finished"
+
+
 def test_what_is_allowed_is_asked_before_what_is_expected() -> None:
     """§4: 2 Allowed? comes before 3 Transition."""
     run = running(BODY)

@@ -207,6 +207,27 @@ def test_advance_fires_timers_up_to_and_including_its_end(tmp_path: Path) -> Non
     )
 
 
+def test_advance_fires_what_the_fired_timers_set(tmp_path: Path) -> None:
+    """§6: `advance` fires timers up to and including its end."""
+    text = (
+        HEAD
+        + """
+variables: {n: {type: integer, initial: 0}}
+states: [idle, {name: over, final: success}]
+transitions:
+  - from: idle
+    trigger: [{message: Go}, {event: Tick}]
+    actions:
+      - set_variable: {name: n, value: "${ n + 1 }"}
+      - start_timer: {name: t, duration: PT1M, on_timeout: {event: Tick}}
+"""
+    )
+    report = run_scenarios(
+        tmp_path, text, one_scenario(GO + "- {advance: PT3M}\n- {expect: {variables: {n: 4}}}")
+    )
+    assert report.passed, render_report(report)
+
+
 # -- expect -----------------------------------------------------------------------------------------------------------
 
 HOLDS = [
