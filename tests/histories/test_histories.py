@@ -12,19 +12,24 @@ import pytest
 from strabo_avro.codec import decode, encode
 from strabo_avro.records import StepRecord
 from strabo_runtime import journal
-from strabo_runtime.engine import Input, Output, apply_changes, recover, step
+from strabo_runtime.engine import Input, Machine, Output, apply_changes, recover, step
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.history_file import History, history_lines, read_history
 from strabo_runtime.replay_machine import AS_RECORDED, machine_for
-from strabo_runtime.replaying import replay_history
+from strabo_runtime.replaying import replay_history, replay_records
 
 FILES = sorted(Path(__file__).parent.glob("*.jsonl"))
 NOT_OF_THE_STEP = {"engine"}
 
 
-@pytest.fixture(params=FILES, ids=lambda path: path.name.removesuffix(".jsonl"))
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.name.removesuffix(".jsonl"))
 def history(request: pytest.FixtureRequest) -> History:
     return read_history(request.param)
+
+
+@pytest.fixture(scope="module")
+def machine(history: History) -> Machine:
+    return machine_for(history, AS_RECORDED).machine
 
 
 def test_a_history_replays_to_the_same_result(history: History) -> None:
@@ -34,8 +39,7 @@ def test_a_history_replays_to_the_same_result(history: History) -> None:
     assert report.steps + report.refusals == len(history.records)
 
 
-def test_every_record_comes_out_byte_for_byte(history: History) -> None:
-    machine = machine_for(history, AS_RECORDED).machine
+def test_every_record_comes_out_byte_for_byte(history: History, machine: Machine) -> None:
     instance: Instance | None = None
     for stored in history.records:
         made = step(machine, instance, journal.read(stored).input)
@@ -55,8 +59,7 @@ def test_every_record_comes_out_byte_for_byte(history: History) -> None:
                 assert getattr(again, field.name) == getattr(stored, field.name), field.name
 
 
-def test_recorded_changes_alone_give_the_instance_at_every_step(history: History) -> None:
-    machine = machine_for(history, AS_RECORDED).machine
+def test_recorded_changes_alone_give_the_instance_at_every_step(history: History, machine: Machine) -> None:
     stepped: Instance | None = None
     applied: Instance | None = None
     for stored in history.records:
@@ -69,10 +72,10 @@ def test_recorded_changes_alone_give_the_instance_at_every_step(history: History
     assert recovered == stepped
 
 
-def test_a_replay_stops_at_any_step(history: History) -> None:
+def test_a_replay_stops_at_any_step(history: History, machine: Machine) -> None:
     for stored in history.records:
         if stored.revision:
-            report = replay_history(history, at=stored.revision)
+            report = replay_records(machine, history.instance_id, history.records, at=stored.revision)
             assert report.difference is None
             assert report.instance is not None
             assert report.instance.revision == stored.revision

@@ -610,7 +610,7 @@ def test_any_two_protocols_can_be_compared() -> None:
     paths = sorted((Path(__file__).parents[2] / "language" / "good").glob("*.yaml"))
     sources = [path.read_text(encoding="utf-8") for path in paths]
     sources += [one.path.read_text(encoding="utf-8") for one in shipped()]
-    for old in sources[:4]:
+    for old in sources[:2]:
         for new in sources:
             found = compared(old, new).changes
             assert bool(found) is (old != new)
