@@ -8,6 +8,7 @@ file. `Run` steps one instance by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
@@ -62,7 +63,13 @@ class Run(Driver):
 
 def protocol(body: str, *, head: str = HEAD, functions: Sequence[Function] = ()) -> Machine:
     """Compile a protocol that must be sound."""
-    loaded = load(head + body, filename="sample.yaml", functions=Functions(functions))
+    return _compiled(head + body, tuple(functions))
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str, functions: tuple[Function, ...]) -> Machine:
+    """Many tests share a protocol, and compiling it takes longer than what they do with it."""
+    loaded = load(text, filename="sample.yaml", functions=Functions(functions))
     assert loaded.machine is not None, loaded.diagnostics
     return loaded.machine
 
