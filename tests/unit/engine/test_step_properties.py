@@ -21,6 +21,7 @@ from strabo_runtime.engine import (
     ChildEvent,
     ChildFinished,
     ChildStart,
+    Delivery,
     Input,
     Instance,
     Machine,
@@ -516,8 +517,13 @@ def check(machine: Machine, made: list[Step]) -> None:
         elif one.verdict == "duplicate":
             assert one.after is one.before
             assert not one.changes
-        elif one.verdict in ("ignored", "failed") or (one.rejection is not None and not one.micro_steps):
-            assert _without_memory(one.before) == _without_memory(one.after) or one.verdict == "failed"
+        elif one.verdict in ("ignored", "failed") or _changes_nothing(one):
+            retried = isinstance(one.input, Retry)  # and is not deferred any more
+            assert (
+                one.verdict == "failed"
+                or retried
+                or _without_memory(one.before) == _without_memory(one.after)
+            )
             if one.before is not None and one.after is not None:
                 assert one.after.revision == one.before.revision
                 assert one.after.variables == one.before.variables
@@ -536,6 +542,12 @@ def check(machine: Machine, made: list[Step]) -> None:
         output.id for one in made for output in one.outputs if isinstance(output, ChildStart | ChildCancel)
     ]
     assert len(ids) == len(set(ids))
+
+
+def _changes_nothing(one: Step) -> bool:
+    """Whether it is a refusal whose constraint asked for nothing more."""
+    acts = bool(one.micro_steps) or any(isinstance(output, Delivery) for output in one.outputs)
+    return one.rejection is not None and not acts
 
 
 def _without_memory(instance: Instance | None) -> dict[str, Any] | None:
