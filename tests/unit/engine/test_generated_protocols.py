@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,6 +141,7 @@ def _revision(one: Step) -> int:
     return 0 if one.after is None else one.after.revision
 
 
+@pytest.mark.slow
 def test_the_protocols_at_random_reach_what_is_to_be_tested() -> None:
     missing = {
         *("Message taken", "Message deferred", "Message ignored", "Message rejected", "Message failed"),
