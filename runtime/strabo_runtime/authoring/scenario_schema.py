@@ -25,7 +25,7 @@ from strabo_runtime.engine.rejection import RefusedBy
 
 AGENTS: Schema = {"anyOf": [TEXT, listed(TEXT)]}
 ROLES = Key(
-    named(TEXT, {"anyOf": [TEXT, listed(TEXT, at_least=1)]}),
+    named(TEXT, AGENTS),
     "Which agents play a role.",
     empty=True,
     examples=({"Client": ["c1"]},),

@@ -89,7 +89,7 @@ class ExpectationReader:
     def _pending(self, node: Node | None) -> dict[str, Wanted] | None:
         if node is None:
             return None
-        roles = self._names.roles(node, allow_empty=True)
+        roles = self._names.roles(node)
         return {role: Wanted(node.span, list(agents)) for role, agents in roles.items()}
 
     def _timer_names(self, node: Node | None) -> Wanted | None:

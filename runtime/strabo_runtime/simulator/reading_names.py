@@ -31,20 +31,15 @@ class NameReader:
         """The name of a message type."""
         return self.known(node, "message type", "unknown-message", self.machine.messages)
 
-    def roles(self, node: Node | None, *, allow_empty: bool = False) -> dict[str, Agents]:
-        """A mapping of roles to agent ids."""
+    def roles(self, node: Node | None) -> dict[str, Agents]:
+        """A mapping of roles to agent ids; of a role without any, nobody is found."""
         if node is None:
             return {}
         mapping = self.shape.mapping(node, "`roles`", "a mapping of roles to agent ids")
         roles: dict[str, Agents] = {}
         for key, value in mapping or ():
             self.role(key)
-            agents = self.agents(value, f"the agents of `{key.text}`")
-            if not agents and not allow_empty:
-                self.reporter.error(
-                    "bad-value", value.span, f"`{key.text}` names nobody", expected="agent ids"
-                )
-            roles[key.text] = agents
+            roles[key.text] = self.agents(value, f"the agents of `{key.text}`")
         return roles
 
     def role(self, node: Node | None) -> str | None:

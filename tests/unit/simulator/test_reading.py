@@ -139,3 +139,18 @@ def test_a_file_that_is_no_text_is_one_clear_line(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UnreadableScenarioError, match="UTF-8"):
         run_file(path)
+
+
+def test_a_role_without_agents_is_one_that_the_directory_finds_nobody_for(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+  - name: nobody runs
+    roles: {Runner: []}
+    steps:
+      - {from: b, send: Send, payload: {where: town, price: 3}}
+      - {expect: {rejected: [{from: b, message: Send, by: quorum}]}}
+""",
+    )
+    assert load_scenarios(path).diagnostics == ()
+    assert all(not result.mismatches for result in run_file(path).results)
