@@ -28,6 +28,7 @@ from strabo_runtime.worker.catalogue import Unstartable
 from strabo_runtime.worker.errors import PartitionHalted
 from strabo_runtime.worker.holdings import Held, Holdings
 from strabo_runtime.worker.kafka import Incoming, Outgoing
+from strabo_runtime.worker.reporting import Report, report_of
 from strabo_runtime.worker.requests import Misfit, Request, read_request
 from strabo_runtime.worker.surroundings import Surroundings
 from strabo_runtime.worker.writing import UNSENDABLE, Writer
@@ -41,11 +42,12 @@ STEPS_BETWEEN_PAUSES = 25
 
 @dataclass(slots=True)
 class Work:
-    """What one runner puts into a transaction."""
+    """What one runner puts into a transaction, and what is told once it is committed."""
 
     runner: Runner
     records: dict[tuple[str, int], list[Outgoing]] = field(default_factory=lambda: defaultdict(list))
     touched: dict[str, None] = field(default_factory=dict)
+    reports: list[Report] = field(default_factory=list)
     steps: int = 0
     position: int = 0
 
@@ -331,6 +333,8 @@ class Runner:
         for place, outgoing in written.records:
             work.records[place].append(outgoing)
         work.steps += 1
+        if machine is not None and (report := report_of(done, instance_id, machine.name)) is not None:
+            work.reports.append(report)
         over = done.before is not None and done.before.status != "running"
         if done.after is not None and done.after is not done.before and not over:
             assert machine is not None

@@ -24,6 +24,7 @@ from strabo_runtime.worker.kafka import (
     Producer,
     Reached,
 )
+from strabo_runtime.worker.reporting import tell
 from strabo_runtime.worker.runner import Runner, Work
 from strabo_runtime.worker.surroundings import Surroundings
 from strabo_runtime.worker.takeover import StateLog, TakeOver
@@ -297,6 +298,8 @@ class Term:
                 return
             await self._transact(batches, "batch")
             self._footing.positions.update({work.runner.partition: work.position for work in kept})
+            for work in kept:
+                tell(work.reports)
 
     async def _transact(self, batches: Batches, stage: str) -> Mapping[tuple[str, int], Appended]:
         limit = self._around.settings.worker_transaction_timeout.total_seconds()

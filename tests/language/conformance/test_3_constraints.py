@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from strabo_runtime.engine import Delivery
+from strabo_runtime.worker.reporting import report_of, tell
 from tests.language.conformance.driver import (
     MINUTE,
     Run,
@@ -317,6 +319,29 @@ def test_a_warning_is_recorded_and_the_step_goes_on(phase: str) -> None:
     assert made.violations == ("low",)
     assert len(made.warnings) == 1
     assert "low" in made.warnings[0]
+
+
+def test_a_warning_alerts_whoever_runs_the_worker() -> None:
+    """§3: `warn` records and *alerts*: a warning in the worker's structured log."""
+    run = guarded(
+        "{name: low, description: Too much., expression: n > 99, enforced_on: Ping, on_violation: warn}"
+    )
+    report = report_of(ping(run, 7), "i1", "Sample")
+    assert report is not None
+    with capture_logs() as told:
+        tell([report])
+    assert [(one["log_level"], one["constraint"]) for one in told] == [("warning", "low: Too much.")]
+
+
+def test_a_warning_refuses_nothing_and_is_not_named_in_a_refusal() -> None:
+    """§3: `warn` records; a refusal names the constraints that refuse."""
+    run = guarded(
+        "{name: warned, expression: n > 99, enforced_on: Ping, on_violation: warn}",
+        "{name: low, expression: n > 99, enforced_on: Ping}",
+    )
+    made = ping(run, 7)
+    assert refusal(made).constraints == ("low",)
+    assert made.violations == ("warned", "low")
 
 
 @pytest.mark.parametrize("phase", ["before", "after", "always"])
