@@ -39,7 +39,9 @@ PROTOCOL_KEYS = {
         required=True,
     ),
     "transitions": Key(
-        listed(reference("transition")), "What moves it on; the order is the priority.", empty=True
+        listed(reference("transition")),
+        "What moves it on; the order is the priority.",
+        required=True,
     ),
     "constraints": Key(listed(reference("constraint")), "The rules that must hold.", empty=True),
     "deadline": Key(reference("timer"), "A timer for the whole instance."),

@@ -15,6 +15,7 @@ from strabo_runtime.expressions import Function, Functions
 from strabo_runtime.expressions.types import STRING, Field
 from strabo_runtime.language import load
 from strabo_runtime.language.diff import KINDS, Change, Comparison, compare
+from strabo_runtime.language.diff.places import Places
 
 OLD = """\
 protocol: Desk
@@ -210,6 +211,16 @@ CASES = [
         "spare",
         given=(("spare: {type: integer", "spare: {type: number"),),
     ),
+    Case(
+        "type-narrowed",
+        "payload: {price: number, open: true}",
+        "payload: {price: number}",
+        "agents",
+        "payload",
+        given=(("payload: {price: number}", "payload: {price: number, open: true}"),),
+    ),
+    Case("type-widened", "payload: {price: number}", "payload: {price: number, open: true}", "", "payload"),
+    Case("type-widened", "since: timestamp}", "since: timestamp, open: true}", "agents", "payload"),
     # what nothing takes
     Case("unexpected-milder", 'version: "1"\n', 'version: "1"\nunexpected: defer\n', "", "unexpected"),
     Case(
@@ -614,3 +625,20 @@ def test_any_two_protocols_can_be_compared() -> None:
         for new in sources:
             found = compared(old, new).changes
             assert bool(found) is (old != new)
+
+
+def test_a_part_that_is_not_there_is_placed_at_what_would_hold_it() -> None:
+    places = Places("states:\n  - Idle\n  - name: Open\n    final: success\n", "p.yaml")
+    found = {
+        way: (places.span(way).line, places.span(way).column)
+        for way in (
+            ("states", "Open", "final"),
+            ("states", "Open", "timeout"),
+            ("states", 1),
+            ("states", 2),
+            ("states", "Gone"),
+            ("limits", "steps"),
+        )
+    }
+    assert list(found.values()) == [(4, 5), (3, 11), (3, 11), (1, 1), (1, 1), (1, 1)]
+    assert (places.json("states", 2), places.json("states", 1, "final")) == (None, "success")
