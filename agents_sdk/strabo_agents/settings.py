@@ -65,8 +65,11 @@ def checked_id(agent_id: str, source: str) -> str:
     """The id, if it can be one.
 
     Raises:
-        SettingsError: it is empty, too long, or has characters that cannot be seen; `source` says whose it is.
+        SettingsError: it is empty, too long, an engine role's, or has characters that cannot be seen; `source` says
+            whose it is.
     """
     if not agent_id or len(agent_id) > 200 or not agent_id.isprintable() or agent_id != agent_id.strip():
         raise SettingsError(f"{source}: {agent_id[:200]!r} can be no id; use 1 to 200 printable characters")
+    if agent_id.startswith("engine:"):
+        raise SettingsError(f"{source}: {agent_id!r} is the id of an engine role; choose another")
     return agent_id

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from strabo_runtime.engine.bounds import fewest, is_counted, most
 from strabo_runtime.engine.execution import LATEST_TIME
-from strabo_runtime.engine.identity import human_agent, shared_roles
+from strabo_runtime.engine.identity import human_agent, shared_roles, unfit
 from strabo_runtime.engine.initial import passed_in, scope_of_start
 from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.engine.instance import NOTHING, Instance
@@ -127,7 +127,7 @@ def _opening(
     """The open role that a sender who holds none joins: the one it names, else the first open one of the type's."""
     name = message.role or next((role for role in kind.senders if machine.roles[role].open), kind.senders[0])
     role = machine.roles[name]
-    if not role.open or not message.sender:
+    if not role.open or unfit(message.sender) is not None:
         return Rejection(
             "unbound",
             f"{message.sender!r} is not bound to {message.role or _listed(kind.senders)} here, so it may not send"
@@ -329,10 +329,14 @@ def _given(
             return Rejection(
                 "unbound", f"the role {name} is played by the engine, so nobody can be named for it"
             )
-        if any(not agent for agent in agents):
-            return Rejection("unbound", f"an agent named for the role {name} has an empty id")
+        reason = next(filter(None, map(unfit, agents)), None)
+        if reason is not None:
+            return Rejection("unbound", f"the agents named for the role {name}: {reason}")
         given[name] = tuple(dict.fromkeys(agents))
     if facts is not None:
+        reason = unfit(facts.sender)
+        if reason is not None:
+            return Rejection("unbound", f"nobody starts so: {reason}")
         named = given.get(facts.role)
         if named is None:
             given[facts.role] = (facts.sender,)

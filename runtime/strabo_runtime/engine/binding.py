@@ -8,7 +8,7 @@ from dataclasses import replace as altered
 from strabo_runtime.engine.bounds import most
 from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.execution import Execution, stored_size
-from strabo_runtime.engine.identity import bind_request_id
+from strabo_runtime.engine.identity import bind_request_id, unfit
 from strabo_runtime.engine.inputs import Agents
 from strabo_runtime.engine.instance import Debt, Instance, OpenRequest
 from strabo_runtime.engine.machine import Machine
@@ -28,8 +28,10 @@ _REQUEST_OVERHEAD = 64
 
 def bind(execution: Execution, role: str, agents: Agents) -> None:
     """Bind these agents at once; one that is bound already stays as it is. Raises StepError past the role's `max`."""
-    if not all(agents):
-        raise StepError("an agent's id is empty")
+    for agent in agents:
+        reason = unfit(agent)
+        if reason is not None:
+            raise StepError(reason)
     present = execution.roles[role]
     joining = tuple(agent for agent in dict.fromkeys(agents) if agent not in present)
     _check_room(execution, role, len(joining))

@@ -73,10 +73,20 @@ def timer_id(instance: str, revision: int, key: str, due: int) -> str:
     return f"{instance}:{revision}:{key}@{due}"
 
 
+_ENGINE = "engine:"
+
+
 @lru_cache(maxsize=1024)
 def engine_agent(role: str) -> str:
     """The id under which an engine role is bound, and sends."""
-    return f"engine:{role}"
+    return f"{_ENGINE}{role}"
+
+
+def unfit(agent: str) -> str | None:
+    """Why nobody can have this id, None where an agent or a person may."""
+    if not agent:
+        return "an agent's id is empty"
+    return f"{agent!r} is the id of an engine role, which no agent has" if agent.startswith(_ENGINE) else None
 
 
 @lru_cache(maxsize=1024)

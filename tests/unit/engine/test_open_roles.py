@@ -241,3 +241,7 @@ def test_a_start_or_send_lets_its_sender_join_a_known_instance() -> None:
     made = driver.start("Done", {}, sender="late", or_send=True)
     assert made.verdict == "taken"
     assert driver.it.roles["Worker"] == ("late",)
+
+
+def test_the_id_of_an_engine_role_joins_nothing(driver: Driver) -> None:
+    assert refusal(driver.send("engine:Desk", "Done")).by == "unbound"

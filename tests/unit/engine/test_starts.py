@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from strabo_runtime.engine import Outcome, Rejection, Reply, Start, binding_needs
 from tests.unit.engine.driver import T0, Driver, machine_of, refusal, shipped
 
@@ -90,6 +92,12 @@ def test_nobody_can_be_named_for_an_engine_role_or_an_unknown_one() -> None:
     assert refusal(Driver(machine_of(BODY)).start(named={"Desk": ("x",)})).by == "unbound"
     text = refusal(Driver(machine_of(BODY)).start(named={"Workr": ("x",)})).text
     assert "did you mean Worker" in text
+
+
+@pytest.mark.parametrize("agent", ["", "engine:Desk", "engine:Other"])
+def test_nobody_has_an_empty_id_or_that_of_an_engine_role(agent: str) -> None:
+    assert refusal(Driver(machine_of(BODY)).start(named={"Worker": ("w1", agent)})).by == "unbound"
+    assert refusal(Driver(machine_of(BODY)).start(sender=agent)).by == "unbound"
 
 
 def test_a_starting_payload_that_does_not_fit_is_refused_by_its_field() -> None:
