@@ -133,6 +133,13 @@ def test_a_child_of_a_child_is_one_deeper() -> None:
     assert outputs(made, ChildStart)[0].parent.depth == 5
 
 
+def test_the_fifteenth_child_of_a_child_starts_the_last_one() -> None:
+    child = Driver(machine_of(PARENT))
+    child.start_as_child(depth=15, Boss=("boss",))
+    made = child.send("boss", "Go", {"n": 1})
+    assert outputs(made, ChildStart)[0].parent.depth == 16
+
+
 def test_the_sixteenth_child_of_a_child_starts_no_other() -> None:
     child = Driver(machine_of(PARENT))
     child.start_as_child(depth=16, Boss=("boss",))
