@@ -8,7 +8,7 @@ import pytest
 
 from strabo_runtime.cli.main import main
 from strabo_runtime.engine import step
-from strabo_runtime.simulator import Report, render_report, run_file
+from strabo_runtime.simulator import Report, UnreadableScenarioError, render_report, run_file
 from tests.language.conformance.driver import HEAD, PROTOCOLS, one_scenario, protocol, run_scenarios
 
 BODY = """
@@ -90,6 +90,20 @@ def test_a_scenario_file_tests_the_protocol_beside_it(tmp_path: Path) -> None:
     """§6: `X.test.yaml` tests `X.yaml` beside it."""
     report = run(tmp_path, "- {expect: {state: busy}}")
     assert (report.protocol, report.passed) == ("Sample", True)
+
+
+def test_a_scenario_file_without_a_protocol_beside_it_is_refused(tmp_path: Path) -> None:
+    """§6: `X.test.yaml` tests `X.yaml` *beside it*."""
+    (tmp_path / "other.test.yaml").write_text("protocol: Sample\n" + one_scenario(GO))
+    with pytest.raises(UnreadableScenarioError):
+        run_file(tmp_path / "other.test.yaml")
+
+
+def test_a_scenario_file_names_its_protocol(tmp_path: Path) -> None:
+    """§6: `protocol`: the one beside it, and no other."""
+    report = run_scenarios(tmp_path, HEAD.replace("Sample", "Other") + BODY, one_scenario(GO))
+    assert not report.passed
+    assert report.results == ()
 
 
 def test_the_clock_starts_in_2030(tmp_path: Path) -> None:
@@ -287,6 +301,15 @@ def test_the_result_and_both_ends_can_be_expected(tmp_path: Path) -> None:
 def test_pending_maps_roles_to_ids(tmp_path: Path) -> None:
     """§6: `pending` maps role to ids."""
     passes(tmp_path, "- {from: w2, send: Done}\n- {expect: {pending: {Worker: [w1, w3]}}}")
+
+
+def test_timers_is_a_list_of_names(tmp_path: Path) -> None:
+    """§6: `timers` is a list of names: those of `start_timer`, and `timeout` and `deadline`."""
+    text = HEAD + BODY + "deadline: {after: P9D, fail: too late}\n"
+    report = run_scenarios(
+        tmp_path, text, one_scenario(GO + "- {expect: {timers: [clock, deadline, timeout]}}")
+    )
+    assert report.passed, render_report(report)
 
 
 def test_incidents_are_counted(tmp_path: Path) -> None:
