@@ -12,14 +12,13 @@ from strabo_runtime.language.parse_declarations import DeclarationParser
 from strabo_runtime.language.parse_participants import ParticipantParser
 from strabo_runtime.language.shape import PROTOCOL_NAME, VERSION, Shape
 
-REQUIRED_KEYS: Final = ("protocol", "version", "participants", "message_types", "states")
+REQUIRED_KEYS: Final = ("protocol", "version", "participants", "message_types", "states", "transitions")
 SECTIONS: Final = (
     "types",
     "events",
     "inputs",
     "variables",
     "labels",
-    "transitions",
     "constraints",
     "result",
     "limits",

@@ -58,7 +58,7 @@ def acting(*actions: str) -> tuple[Action, ...]:
         + "variables: {ids: {type: list<string>, initial: []}}\n"
         + "states:\n  - name: Idle\n    on_entry:\n"
         + lines
-        + "  - {name: Done, final: success}\n"
+        + "  - {name: Done, final: success}\ntransitions: []\n"
     )
     return machine.states["Idle"].on_entry
 
@@ -83,6 +83,7 @@ inputs:
   note: {type: string?}
   extra: {type: any, default: null}
 states: [Idle, {name: Done, final: success}]
+transitions: []
 """
     )
     found = {name: (declared.type, declared.default) for name, declared in machine.inputs.items()}
@@ -98,7 +99,7 @@ states: [Idle, {name: Done, final: success}]
 
 
 def test_an_open_role_is_one_that_agents_join() -> None:
-    machine = compiled(BASE + "states: [Idle, {name: Done, final: success}]\n")
+    machine = compiled(BASE + "states: [Idle, {name: Done, final: success}]\ntransitions: []\n")
     assert {name: role.open for name, role in machine.roles.items()} == {
         "Client": False,
         "Solver": True,
@@ -142,6 +143,7 @@ def test_a_schema_says_what_a_payload_may_hold_and_what_expressions_know_of_it()
     to: Desk
     schema: {type: object, properties: {text: {type: string, maxLength: 3}}, required: [text]}
 states: [Idle, {name: Done, final: success}]
+transitions: []
 """
     )
     report = machine.messages["Report"]
@@ -154,7 +156,7 @@ states: [Idle, {name: Done, final: success}]
 def test_defer_is_a_policy_of_the_protocol_and_of_a_message_type() -> None:
     machine = compiled(
         BASE.replace("Offer: {", "Offer: {unexpected: defer, ")
-        + "states: [Idle, {name: Done, final: success}]\nunexpected: defer\n"
+        + "states: [Idle, {name: Done, final: success}]\ntransitions: []\nunexpected: defer\n"
     )
     assert machine.unexpected == machine.messages["Offer"].unexpected == "defer"
     assert machine.messages["Ask"].unexpected is None
