@@ -146,8 +146,11 @@ class Client:
             Rejected: it was refused; the text says why.
             NoAnswer: no worker answered in time; the same start may be made again.
             PayloadError: the message or an input cannot be written as JSON, or is larger than 1 MiB.
+            SettingsError: `protocol` or `id` can be none.
         """
-        name, _, version = protocol.partition("@")
+        name, at, version = protocol.partition("@")
+        if not name or (at and not version):
+            raise SettingsError(f"{protocol!r} names no protocol; write NAME or NAME@VERSION")
         instance_id = secrets.token_hex(8) if id is None else checked_id(id, "instance id")
         sent = self._ready.start(
             None if message is None else Message.of(message),

@@ -211,7 +211,7 @@ def _screen(found: Found, answer: Waiting | None) -> Iterator[str]:
         for role, agents in instance.roles.items():
             yield f"  role      {role}: {', '.join(agents) or 'nobody'}"
     if found.result is not None:
-        yield f"  result    {found.result}"
+        yield f"  result    {json_text(found.result)}"
     if found.error is not None:
         yield f"  error     {found.error}"
     if answer is not None:

@@ -112,7 +112,7 @@ def start(
             except InstanceFailed as failed:
                 _tell(
                     {"instance": handle.instance_id, "error": str(failed)},
-                    f"{handle.instance_id} failed: {failed}",
+                    str(failed),
                     output,
                 )
                 return FINDING

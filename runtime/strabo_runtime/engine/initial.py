@@ -30,7 +30,8 @@ def passed_in(
         if found and value is None and name not in start.inputs:
             errors.append(f"the input {name} is missing")
         elif found:
-            errors.append(f"the input {name} is not valid: {'; '.join(found)}")
+            told = "; ".join(text.removeprefix("(payload): ") for text in found)
+            errors.append(f"the input {name} is not valid: {told}")
         else:
             values[name] = declaration.validator.normal(value)
     if errors:
