@@ -414,7 +414,9 @@ variables: {{text: {{type: string, initial: ""}}}}
 states: [idle, {{name: over, final: success}}]
 transitions:
   - {{from: idle, trigger: {{message: Go}}}}
-  - {{from: idle, trigger: {{message: Talk}}, actions: [{{set_variable: {{name: text, value: $message.payload.text}}}}]}}
+  - from: idle
+    trigger: {{message: Talk}}
+    actions: [{{set_variable: {{name: text, value: $message.payload.text}}}}]
   - {{from: idle, to: over, trigger: {{message: Done}}}}
 """
 
