@@ -119,13 +119,13 @@ def read_history(path: Path) -> History:
         version=header["version"],
         hash=header["hash"],
         text=header["text"],
-        records=tuple(_records(path, lines[1:])),
+        records=tuple(_records(path, lines[1:], header["instance"])),
         functions=header["functions"],
         children=header["children"],
     )
 
 
-def _records(path: Path, lines: Iterable[bytes]) -> Iterator[StepRecord]:
+def _records(path: Path, lines: Iterable[bytes], instance_id: str) -> Iterator[StepRecord]:
     for number, line in enumerate(lines, start=2):
         stored = _object(path, number, line)
         odd = ", ".join(sorted(stored.keys() ^ _FIELDS))
@@ -137,6 +137,10 @@ def _records(path: Path, lines: Iterable[bytes]) -> Iterator[StepRecord]:
         wrong = [name for name in sorted(_FIELDS) if not _fits(name, stored[name])]
         if wrong:
             raise NotReplayable(f"{path}, line {number}: {wrong[0]} is not of its type")
+        if stored["instance_id"] != instance_id:
+            raise NotReplayable(
+                f"{path}, line {number}: a step of {stored['instance_id']!r} in the history of {instance_id!r}"
+            )
         stored["logs"] = tuple(stored["logs"])
         yield StepRecord(**stored)
 

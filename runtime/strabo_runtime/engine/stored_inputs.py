@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, cast
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from strabo_runtime.engine.errors import UnreadableState
 from strabo_runtime.engine.inputs import (
+    Agents,
     AgentsFound,
     Cancel,
     ChildEvent,
@@ -71,7 +73,7 @@ def encode_input(given: Input) -> dict[str, Json]:
 def decode_input(stored: Mapping[str, Json]) -> Input:
     """The input of a stored form. Raises UnreadableState."""
     try:
-        return _decode_input(cast("dict[str, Any]", stored))
+        return _checked(_decode_input(cast("dict[str, Any]", stored)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnreadableState(f"a recorded input cannot be read: {type(error).__name__}: {error}") from error
 
@@ -82,18 +84,62 @@ def _decode_input(stored: dict[str, Any]) -> Input:
     if kind == "message":
         return decode_message(given)
     if kind == "agents_found":
-        return AgentsFound(**{**given, "agents": tuple(given["agents"])})
+        return AgentsFound(**{**given, "agents": _ids(given["agents"])})
     plain = _PLAIN.get(kind)
     if plain is not None:
         return cast("Input", plain(**given))
     if kind == "start":
         given["message"] = None if given["message"] is None else decode_message(given["message"])
-        given["named"] = {role: tuple(agents) for role, agents in given["named"].items()}
-        given["bound"] = {role: tuple(agents) for role, agents in given["bound"].items()}
+        given["named"] = {role: _ids(agents) for role, agents in given["named"].items()}
+        given["bound"] = {role: _ids(agents) for role, agents in given["bound"].items()}
         if "parent" in given:
             given["parent"] = decode_parent(given["parent"])
         return Start(**given)
     raise ValueError(f"{kind!r} is no kind of input")
+
+
+def _checked(given: Input) -> Input:
+    """The input, whose numbers and texts are such: what is damaged must not reach a step. Raises ValueError."""
+    parts: list[object] = [given]
+    if isinstance(given, Start):
+        parts += [part for part in (given.message, given.parent) if part is not None]
+    for part in parts:
+        for name, kinds in _KINDS[type(part)].items():
+            value = getattr(part, name)
+            if type(value) not in kinds:
+                raise ValueError(f"{name} is {type(value).__name__}")
+    return given
+
+
+def _ids(stored: Any) -> Agents:
+    if not isinstance(stored, list) or not all(isinstance(agent, str) for agent in stored):
+        raise TypeError("what should be agents' ids is not")
+    return tuple(stored)
+
+
+def _kinds(cls: type) -> dict[str, tuple[type, ...]]:
+    """Field → the types that its value may have, for the fields that are numbers, truths, texts or ids."""
+    found: dict[str, tuple[type, ...]] = {}
+    for name, hint in get_type_hints(cls).items():
+        options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        plain = tuple(_PLAIN_KINDS.get(get_origin(option) or option, object) for option in options)
+        if object not in plain:
+            found[name] = plain
+    return found
+
+
+_PLAIN_KINDS: Mapping[Any, type] = {
+    int: int,
+    bool: bool,
+    str: str,
+    NoneType: NoneType,
+    tuple: tuple,
+    Literal: str,
+}
+_KINDS: Mapping[type, Mapping[str, tuple[type, ...]]] = {
+    cls: _kinds(cls)
+    for cls in (Start, Message, Parent, TimerDue, Retry, ChildFinished, ChildEvent, AgentsFound, Cancel)
+}
 
 
 def _fields(given: Retry | ChildFinished | ChildEvent | AgentsFound | Cancel) -> dict[str, Json]:
@@ -119,7 +165,7 @@ def encode_message(message: Message) -> dict[str, Json]:
 
 def decode_message(stored: Mapping[str, Any]) -> Message:
     """A message from an object."""
-    return Message(**{**stored, "to": None if stored["to"] is None else tuple(stored["to"])})
+    return Message(**{**stored, "to": None if stored["to"] is None else _ids(stored["to"])})
 
 
 def encode_parent(parent: Parent) -> list[Json]:

@@ -14,9 +14,11 @@ from strabo_runtime.engine import (
     ChildFinished,
     Debt,
     Input,
+    Message,
     Parent,
     Retry,
     Start,
+    TimerDue,
     UnreadableState,
     apply_changes,
     decode_input,
@@ -147,6 +149,8 @@ EVERY_KIND: list[Input] = [
     Retry("a", "m1", 6),
     Start("s", "i", "p", 5, 6, None, {"A": ("a",)}, {}, inputs={"n": 1}, parent=Parent("p", "kid", 3, True)),
 ]
+MESSAGE = Message("m", "w1", "Ping", {}, 5, 6, 4, "Worker", ("boss",), "m0", "ann")
+TIMER = TimerDue("t", "deadline", 5, 6)
 
 
 @pytest.mark.parametrize("given", EVERY_KIND, ids=lambda given: type(given).__name__)
@@ -208,3 +212,13 @@ def test_a_finished_instance_without_variables_and_roles_still_answers() -> None
     late = step(driver.machine, stub, driver.message("w2", "Ping"))
     assert late.rejection is not None
     assert late.rejection.by == "finished"
+
+
+@pytest.mark.parametrize("given", [*EVERY_KIND, MESSAGE, TIMER], ids=lambda given: type(given).__name__)
+@pytest.mark.parametrize("odd", [[[]], {"a": 1}, 1.5])
+def test_an_input_with_a_damaged_field_is_refused(given: Input, odd: object) -> None:
+    stored = encode_input(given)
+    free = {"payload", "result", "named", "bound", "inputs", "parent", "message"}
+    for name in stored.keys() - free if not isinstance(given, Retry) else stored.keys():
+        with pytest.raises(UnreadableState):
+            decode_input({**stored, name: odd})  # type: ignore[dict-item]

@@ -102,3 +102,12 @@ def test_a_part_of_another_type_never_ends_in_a_traceback(
     else:
         # What a step was taken by is the machine's business, and where its input stood the inbox's.
         assert report.difference is not None or name in NOT_COMPARED or value is None
+
+
+def test_a_step_of_another_instance_is_told(history: History, tmp_path: Path) -> None:
+    lines = list(history_lines(history))
+    lines[2] = orjson.dumps(orjson.loads(lines[2]) | {"instance_id": "another"})
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(NotReplayable, match="line 3: a step of 'another' in the history of"):
+        read_history(path)
