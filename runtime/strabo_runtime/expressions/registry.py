@@ -58,8 +58,10 @@ class Function:
             raise EvaluationError(f"{self.name}() gave no result: {error.text}") from error
         except ValueError as error:
             raise EvaluationError(f"{self.name}() gave no result: {_reason(error)}") from error
-        except Exception as error:
-            # A package's function may raise anything; none of it may end the worker.
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            # A package's function may raise anything, sys.exit() too; none of it may end the worker.
             reason = f"{type(error).__name__}: {_reason(error)}"
             raise EvaluationError(f"{self.name}() gave no result: {reason}") from error
         validator = _validator(self.result)
@@ -149,7 +151,7 @@ def _stored(value: Any) -> Json:
     raise EvaluationError(f"a {type(value).__name__} is not a value of the language")
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     try:
         text = str(error)
     except Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -229,6 +230,12 @@ def test_a_failing_call_is_never_a_mere_false() -> None:
     failing = ENVIRONMENT.expression("broken(1) > 0.0", Context())
     with pytest.raises(EvaluationError, match="over nothing"):
         failing.test(scope())
+
+
+def test_a_function_that_leaves_the_process_is_an_error_of_the_step() -> None:
+    leaving = Function("leave", "1", (), NUMBER, sys.exit)
+    with pytest.raises(EvaluationError, match="leave.. gave no result: SystemExit"):
+        leaving.apply(())
 
 
 def test_what_functions_give_inside_a_macro_is_bounded() -> None:
