@@ -83,7 +83,7 @@ def answers(
         return ()
     if given.parent is None:
         return (reply_to(given.instance_id, given, kind, rejection, error),)
-    if instance is not None:
+    if instance is not None and instance.parent == given.parent:
         return ()
     reason = error if rejection is None else rejection.text
     return (

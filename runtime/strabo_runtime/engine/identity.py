@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
@@ -12,6 +13,8 @@ import orjson
 
 from strabo_runtime.engine.inputs import Agents, Message, Start
 from strabo_runtime.expressions.types import Json
+
+_CHILD_ID = re.compile(r":\d+:child:\d+\Z", re.ASCII)
 
 
 class NotJson(ValueError):
@@ -36,6 +39,11 @@ def outcome_id(instance: str) -> str:
 def child_id(parent: str, revision: int, position: int) -> str:
     """The instance id of the `position`-th child that the step of this revision starts."""
     return f"{parent}:{revision}:child:{position}"
+
+
+def is_child_id(instance: str) -> bool:
+    """Whether an instance id has the form of a child's, which nobody may give to another instance."""
+    return _CHILD_ID.search(instance) is not None
 
 
 def child_start_id(child: str) -> str:

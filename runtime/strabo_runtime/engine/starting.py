@@ -10,6 +10,7 @@ from strabo_runtime.engine.answers import Known, refuse_untraced, reply_to
 from strabo_runtime.engine.completion import complete
 from strabo_runtime.engine.errors import StepError, Undone
 from strabo_runtime.engine.execution import Execution, bounded_time
+from strabo_runtime.engine.identity import is_child_id
 from strabo_runtime.engine.inputs import Start
 from strabo_runtime.engine.machine import Machine
 from strabo_runtime.engine.microsteps import enter, is_over, note, settle
@@ -23,6 +24,9 @@ from strabo_runtime.expressions.types import Json
 
 def begin(machine: Machine, start: Start, known: Known) -> Step:
     """Make the instance, or refuse the start: then there is none. Raises StepError."""
+    if start.parent is None and is_child_id(start.instance_id):
+        text = f"the id {start.instance_id!r} has the form of a child's; choose another instance id"
+        return refuse_untraced(None, start, Rejection("schema", text))
     bound = bind(machine, start)
     if isinstance(bound, Rejection):
         return refuse_untraced(None, start, bound)

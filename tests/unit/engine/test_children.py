@@ -20,7 +20,7 @@ from strabo_runtime.engine import (
     Step,
     fail_step,
 )
-from tests.unit.engine.driver import T0, Driver, machine_of
+from tests.unit.engine.driver import T0, Driver, machine_of, refusal
 
 PARENT = """
 events: {Progress: {percent: integer}, Odd: {}}
@@ -435,6 +435,28 @@ def test_a_child_that_its_host_cannot_start_has_failed() -> None:
     (outcome,) = made.outputs
     assert isinstance(outcome, Outcome)
     assert (outcome.id, outcome.to, outcome.error) == ("i1:outcome", "p1", "no such protocol")
+
+
+def test_nobody_can_start_an_instance_under_an_id_that_a_child_may_get() -> None:
+    driver = Driver(machine_of(PARENT))
+    made = driver.take(replace(go(driver), instance_id="i1:3:child:0"))
+    assert refusal(made).by == "schema"
+    assert "choose another instance id" in refusal(made).text
+
+
+def test_a_child_whose_id_is_taken_by_another_instance_has_failed() -> None:
+    driver = a_child()
+    parent = Parent("another", "kid", 1)
+    made = driver.take(Start("s", "i1", "another", T0, T0, None, {"Boss": ("boss",)}, {}, parent=parent))
+    (outcome,) = made.outputs
+    assert isinstance(outcome, Outcome)
+    assert (outcome.to, outcome.status) == ("another", "failure")
+    assert driver.it.status == "running"
+
+
+def go(driver: Driver) -> Start:
+    message = driver.message("boss", "Go", {"n": 1})
+    return Start(message.id, "i1", "boss", T0, T0, message, {}, {"Worker": ("w1",)})
 
 
 def test_a_childs_start_that_comes_again_is_told_its_end_again() -> None:

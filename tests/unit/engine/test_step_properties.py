@@ -529,7 +529,8 @@ def check(machine: Machine, made: list[Step]) -> None:
                 assert one.after.variables == one.before.variables
                 assert one.after.state == one.before.state
                 assert one.after.roles == one.before.roles
-        if one.verdict != "duplicate" and one.after is not None:
+        refused_start = isinstance(one.input, Start) and one.verdict == "rejected"
+        if one.verdict != "duplicate" and one.after is not None and not refused_start:
             outcomes += sum(isinstance(output, Outcome) for output in one.outputs)
         if one.after is not None and one.after.status != "running":
             assert next_due(one.after) is None
