@@ -217,8 +217,9 @@ def _action(random: Random, reading: str) -> Part:
     )
     text = random.choice(["x", "n is ${ n }", "$$5"])
     listed = random.choice(["$roles.Worker", "${ ['a1', 'a4'] }", "a4", "${ texts }"])
-    event = random.choice([{"event": "Late"}, {"event": "Tick", "payload": {"n": value}}])
-    told = {"message": "Tell", "payload": {"n": value}}
+    events: list[Part] = [{"event": "Late"}, {"event": "Tick", "payload": {"n": value}}]
+    event = random.choice(events)
+    told: Part = {"message": "Tell", "payload": {"n": value}}
     kid: Part = {"protocol": "Kid", "as": "kid"}
     return random.choice(
         [
@@ -280,13 +281,13 @@ def _input(random: Random, instance: Instance, made: list[Step]) -> Input:
     if random.random() < 0.1:
         return random.choice(made).input
     if instance.children and random.random() < 0.1:
-        event = ChildEvent(f"e{len(made)}", instance.children[0].id, "Tick", {"n": 2}, now, now)
-        return random.choice([event, Cancel(f"c{len(made)}", "ops", "why", now, now)])
+        if random.random() < 0.5:
+            return Cancel(f"c{len(made)}", "ops", "why", now, now)
+        return ChildEvent(f"e{len(made)}", instance.children[0].id, "Tick", {"n": 2}, now, now)
     kind = random.choice(["Go", "Go", "Ping", "Done", "Done", "Talk", "Pass", "Ruling"])
     likely = {"Go": "boss", "Pass": "boss", "Ruling": "human:Judge"}.get(kind)
     others = ["a1", "a2", "a3", "a4", "boss"]
     sender = random.choice(others) if likely is None or random.random() < 0.1 else likely
-    payload = {"Go": {"n": random.randint(-2, 9)}, "Talk": {"text": random.choice(["", "hello"])}}.get(
-        kind, {}
-    )
+    payloads: Part = {"Go": {"n": random.randint(-2, 9)}, "Talk": {"text": random.choice(["", "hello"])}}
+    payload: Any = payloads.get(kind, {})
     return Message(f"m{len(made)}", sender, kind, payload, now, now, now)
