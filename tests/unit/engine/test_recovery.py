@@ -14,7 +14,7 @@ from strabo_runtime.engine import (
     next_retry,
     recover,
 )
-from tests.unit.engine.driver import MINUTE, T0, Driver
+from tests.unit.engine.driver import MINUTE, T0, Driver, machine_of
 from tests.unit.engine.test_step_properties import MACHINES
 
 
@@ -103,3 +103,25 @@ def test_of_an_instance_that_nothing_was_recorded_of_there_is_none() -> None:
 def test_what_follows_no_beginning_cannot_be_applied(eventful: Driver) -> None:
     with pytest.raises(UnreadableState, match="cannot begin with the change 'revision'"):
         recover(eventful.machine, None, [[("revision", 2)]])
+
+
+def test_a_retry_that_failed_is_recovered_as_one() -> None:
+    body = """
+variables: {n: {type: integer, initial: 0}}
+states: [idle, busy, {name: over, final: success}]
+transitions:
+  - {from: idle, to: busy, trigger: {message: Go}}
+  - {from: busy, to: idle, trigger: {message: Pass}}
+  - {from: idle, trigger: {message: Ping}, actions: [{set_variable: {name: n, value: "${ 1 / n }"}}]}
+unexpected: defer
+"""
+    driver = Driver(machine_of(body))
+    driver.start()
+    driver.send("boss", "Ping")
+    driver.send("boss", "Pass")
+    retry = next_retry(driver.it, driver.now)
+    assert retry is not None
+    made = driver.take(retry)
+    assert made.verdict == "failed"
+    assert driver.it.deferred == ()
+    assert apply_changes(driver.machine, made.before, recorded(made)) == driver.it
