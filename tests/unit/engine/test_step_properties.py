@@ -21,7 +21,6 @@ from strabo_runtime.engine import (
     ChildEvent,
     ChildFinished,
     ChildStart,
-    Delivery,
     Input,
     Instance,
     Machine,
@@ -546,9 +545,12 @@ def check(machine: Machine, made: list[Step]) -> None:
 
 
 def _changes_nothing(one: Step) -> bool:
-    """Whether it is a refusal whose constraint asked for nothing more."""
-    acts = bool(one.micro_steps) or any(isinstance(output, Delivery) for output in one.outputs)
-    return one.rejection is not None and not acts
+    """Whether it is a refusal, and not one whose constraint raises, sends or fails: that is a step of its own."""
+    if one.rejection is None:
+        return False
+    if one.rejection.by != "constraint" or one.before is None or one.after is None:
+        return True
+    return one.after.revision == one.before.revision
 
 
 def _without_memory(instance: Instance | None) -> dict[str, Any] | None:
