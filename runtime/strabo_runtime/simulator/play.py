@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -62,6 +63,10 @@ class PlayReport:
         }
 
 
+_CHILD_ID = re.compile(r"run-\d+(?::\d+:child:\d+)+")
+"""Differs from run to run where the finding is the same."""
+
+
 @dataclass(slots=True)
 class _Tally:
     endings: Counter[str] = field(default_factory=Counter)
@@ -74,7 +79,7 @@ class _Tally:
         """Take in how a run went."""
         self.endings[run.ending] += 1
         for error in run.errors:
-            self._find(f"a step failed: {error}", run.number)
+            self._find(f"a step failed: {_CHILD_ID.sub('a child', error)}", run.number)
         if run.endless:
             self._find(run.ending, run.number)
         self.longest = sorted((*self.longest, run), key=lambda one: (-one.steps, one.number))[:_SHOWN_RUNS]
@@ -92,6 +97,10 @@ class _Tally:
     def _refuse(self, rejection: Rejection) -> None:
         names = ", ".join(rejection.constraints)
         self.refusals[f"{rejection.by}{' ' + names if names else ''}"] += 1
+
+    def nothing_began(self) -> None:
+        """Take in that no run came as far as a first step."""
+        self._find("no run began: no start was found that the protocol takes", 1)
 
     def _find(self, text: str, run: int) -> None:
         clipped = text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"
@@ -115,6 +124,8 @@ def play(machines: Machine | Iterable[Machine], *, runs: int, seed: int) -> Play
             known = made.after or made.before
             if known is not None and known.machine_hash == book.first.hash:
                 reach.note(made)
+    if runs and not tally.steps:
+        tally.nothing_began()
     return PlayReport(
         book.first.name,
         runs,

@@ -10,6 +10,12 @@ from strabo_runtime.expressions.types import Json
 from strabo_runtime.simulator.patterns import matching_text
 
 _DEEPEST = 4
+_HOPELESS = 40
+"""So deep, a schema that asks for more is given nothing: it may ask for a value without end."""
+
+_LARGEST = 5_000
+"""Values within one."""
+
 _KINDS = ("string", "integer", "number", "boolean", "object", "array")
 
 
@@ -26,13 +32,18 @@ class SchemaValues:
         self._root = schema
         self._text = text
         self._fullness = fullness
+        self._made = 0
 
     def make(self) -> Json:
-        """A value of the whole schema."""
+        """A value of the whole schema; not a valid one where only endless or very large ones would be."""
+        self._made = 0
         return self._make(self._root, "", 0)
 
     def _make(self, schema: Any, name: str, depth: int) -> Json:
         random = self._random
+        self._made += 1
+        if depth > _HOPELESS or self._made > _LARGEST:
+            return None
         if not isinstance(schema, Mapping):
             return self._text(name)
         if "$ref" in schema:
@@ -117,6 +128,7 @@ class SchemaValues:
         low = int(schema.get("minItems", 0))
         high = int(schema.get("maxItems", low + 2))
         count = low if depth > _DEEPEST else self._random.randint(low, max(low, min(high, low + 3)))
+        count = min(count, _LARGEST)
         rest = [self._make(schema.get("items", {}), name, depth + 1) for _ in range(count - len(first))]
         return [*first, *rest]
 

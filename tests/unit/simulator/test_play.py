@@ -111,3 +111,32 @@ def test_a_protocol_whose_first_state_takes_no_message_is_started_without_one() 
     machine = load(text, filename="trap.yaml").machine
     assert machine is not None
     assert play_run(machine, seed=1, run=1).story[0].partition("  ")[2].startswith("starter starts")
+
+
+SCHEMA = """
+protocol: Odd
+version: "1"
+participants: [{name: A}, {name: D, played_by: engine}]
+message_types:
+  Go: {from: A, to: D, schema: SCHEMA}
+states: [idle, {name: over, final: success}]
+transitions: [{from: idle, to: over, trigger: {message: Go}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"$ref": "#/$defs/n", $defs: {n: {type: object, required: [n], properties: {n: {"$ref": "#/$defs/n"}}}}}',
+        "{type: object, required: [c], properties: {c: {type: array, minItems: 1000000, items: {type: integer}}}}",
+    ],
+    ids=["endless", "large"],
+)
+def test_a_protocol_that_no_start_was_found_for_is_a_finding(schema: str) -> None:
+    machine = load(SCHEMA.replace("SCHEMA", schema), filename="odd.yaml").machine
+    assert machine is not None
+    report = play(machine, runs=2, seed=1)
+    assert report.steps == 0
+    assert [found.text for found in report.findings] == [
+        "no run began: no start was found that the protocol takes"
+    ]
