@@ -505,3 +505,10 @@ def test_a_joiner_makes_the_quorum_whole_again() -> None:
     assert list(driver.it.quorum_lost) == ["Worker"]
     driver.send("w7", "Done")
     assert list(driver.it.quorum_lost) == []
+
+
+def test_a_count_below_nothing_is_an_error() -> None:
+    driver = driver_doing('{bind: {role: Worker, count: "said.size() - 1"}}')
+    made = driver.send("boss", "Ping")
+    assert made.verdict == "failed"
+    assert "its count is -1, which is no number of agents" in str(made.error)

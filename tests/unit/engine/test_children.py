@@ -301,6 +301,26 @@ def test_a_join_waits_for_all_children() -> None:
     assert driver.finish(0).after.state == "over"  # type: ignore[union-attr]
 
 
+def test_an_after_constraint_holds_for_the_transition_that_a_childs_end_takes() -> None:
+    constraint = "constraints:\n  - {name: few, expression: ended.size() < 1, phase: after}\n"
+    driver = Driver(machine_of(PARENT.replace("constraints:\n", constraint)))
+    driver.start()
+    made = driver.finish()
+    assert made.verdict == "failed"
+    assert "few" in str(made.error)
+    assert driver.variables["ended"] == []
+
+
+def test_a_before_constraint_that_objects_to_a_childs_end_is_an_error() -> None:
+    constraint = "constraints:\n  - {name: never, expression: instance.state == 'idle'}\n"
+    driver = Driver(machine_of(PARENT.replace("constraints:\n", constraint)))
+    driver.start()
+    made = driver.finish()
+    assert made.verdict == "failed"
+    assert "never" in str(made.error)
+    assert driver.it.children[0].status == "running"
+
+
 def test_the_events_raised_by_a_childs_end_are_settled_in_its_step() -> None:
     body = PARENT.replace(
         "- append_to_list: {list_name: ended, value: \"${ child.name + ' ' + child.outcome }\"}",
