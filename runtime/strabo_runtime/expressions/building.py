@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from strabo_runtime.expressions.reading import Root
 from strabo_runtime.expressions.registry import Function
 from strabo_runtime.expressions.resolution import describe
 from strabo_runtime.expressions.scope import Scope
+from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.syntax import (
     Call,
     Constant,
@@ -133,19 +134,31 @@ class Builder(ABC):
         return self._offsets.get(node.id, 0)
 
     def error(
-        self, node: Node, message: str, code: str, *, length: int = 1, hint: str | None = None
+        self,
+        node: Node,
+        message: str,
+        code: str,
+        *,
+        length: int = 1,
+        hint: str | None = None,
+        known: Iterable[str] = (),
     ) -> ExpressionError:
         """An error at a node: its first character, or the name before a call's bracket."""
         offset = self.offset(node)
         if isinstance(node, Call) and self.text[offset : offset + 1] == "(":
             offset = max(0, offset - len(node.function))
-        return ExpressionError(message, code=code, offset=offset, length=length, hint=hint)
+        return ExpressionError(message, code=code, offset=offset, length=length, hint=hint, known=known)
 
-    def field_error(self, node: Select, message: str, hint: str | None = None) -> ExpressionError:
-        """An error at the field's name, which follows the dot that the library points at."""
+    def field_error(self, node: Select, message: str, known: Iterable[str] = ()) -> ExpressionError:
+        """An error at the field's name, which follows the dot that the library points at; `known` could stand there."""
         offset = self.text.find(node.field, self.offset(node))
         return ExpressionError(
-            message, code="unknown-field", offset=max(offset, 0), length=len(node.field), hint=hint
+            message,
+            code="unknown-field",
+            offset=max(offset, 0),
+            length=len(node.field),
+            hint=did_you_mean(node.field, known),
+            known=known,
         )
 
 

@@ -40,6 +40,7 @@ def compile_call(
                 error.code,
                 length=error.length,
                 hint=error.hint,
+                known=error.known,
             ) from None
         arguments.append(given.run)
     stored = _applied(function, tuple(arguments))

@@ -17,7 +17,6 @@ from strabo_runtime.expressions.conformity import Conformity
 from strabo_runtime.expressions.errors import ExpressionError
 from strabo_runtime.expressions.resolution import is_optional, unwrapped
 from strabo_runtime.expressions.scope import Scope
-from strabo_runtime.expressions.suggestion import did_you_mean
 from strabo_runtime.expressions.syntax import (
     Call,
     Comprehension,
@@ -143,11 +142,10 @@ class Compiler(Builder):
             case Record(fields):
                 declared = next((field.type for field in fields if field.name == node.field), None)
                 if declared is None:
-                    hint = did_you_mean(node.field, [field.name for field in fields])
                     raise self.field_error(
                         node,
                         f"`{operand.text}` ({self.describe(operand.type)}) has no field `{node.field}`",
-                        hint,
+                        [field.name for field in fields],
                     )
                 if node.test:
                     return self._test(operand, node.field, null_is_absent=True)
@@ -179,8 +177,8 @@ class Compiler(Builder):
     def _root_field(self, node: Select, name: str) -> Code:
         field = self.vocabulary.roots[name].fields.get(node.field)
         if field is None:
-            hint = did_you_mean(node.field, self.vocabulary.roots[name].fields)
-            raise self.field_error(node, f"`{name}` has no field `{node.field}`", hint)
+            known = self.vocabulary.roots[name].fields
+            raise self.field_error(node, f"`{name}` has no field `{node.field}`", known)
         code = reading.root_field(name, node.field, field, unwrapped(field.type, self.named))
         if not node.test:
             return code

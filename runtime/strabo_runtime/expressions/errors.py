@@ -8,7 +8,7 @@ FunctionsError      the author of a package, or whoever installed it: registered
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 Path: TypeAlias = tuple["str | int", ...]
@@ -18,7 +18,8 @@ Path: TypeAlias = tuple["str | int", ...]
 class ExpressionError(Exception):
     """What is wrong with one expression. `offset` and `length` count code points of the text that was given.
 
-    `others` are further errors found in the same text, in order of their position.
+    `known` are the names that could stand in the place of an unknown one. `others` are further errors found in the same
+    text, in order of their position.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class ExpressionError(Exception):
         offset: int = 0,
         length: int = 1,
         hint: str | None = None,
+        known: Iterable[str] = (),
         others: Sequence[ExpressionError] = (),
     ) -> None:
         super().__init__(message)
@@ -37,6 +39,7 @@ class ExpressionError(Exception):
         self.offset = offset
         self.length = length
         self.hint = hint
+        self.known = tuple(known)
         self.others = tuple(others)
 
     def moved(self, distance: int) -> ExpressionError:
@@ -47,6 +50,7 @@ class ExpressionError(Exception):
             offset=self.offset + distance,
             length=self.length,
             hint=self.hint,
+            known=self.known,
             others=[other.moved(distance) for other in self.others],
         )
 

@@ -98,6 +98,7 @@ def _field_type(
                     "unknown-field",
                     length=len(name) + 2,
                     hint=did_you_mean(name, [field.name for field in fields]),
+                    known=[field.name for field in fields],
                 )
             return unwrapped(declared, builder.named), is_optional(declared, builder.named)
         case MapOf(value):
@@ -351,6 +352,7 @@ def _without(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> Code
                 "unknown-field",
                 length=len(name.text),
                 hint=did_you_mean(str(nodes[1].value), fields),
+                known=fields,
             )
     type_, pure = (value.type, value.pure) if kept else (None, False)
     value = value if kept else builder.decoded(value)

@@ -363,6 +363,7 @@ def _index(builder: Builder, node: Call, nodes: Sequence[Node], codes: list[Code
                     "unknown-field",
                     length=len(position.text),
                     hint=did_you_mean(str(nodes[1].value), known),
+                    known=known,
                 )
             return _element(builder, operators.value_at, container, position, field.type, text)
         case Scalar("object" | "any"):

@@ -30,6 +30,7 @@ _TYPE_WORDS = (
     (re.compile(r"\bdyn\b"), "any"),
 )
 SHARING = ("message", "starting", "event", "child", "instance", "roles", "pending", "children")
+_ROOTS = frozenset((*SHARING, "now", "each"))
 _TRIGGERS = {"message": "a message", "event": "an event", "child": "a child's end"}
 _CONVERSIONS = {"integer": "int(...)", "number": "double(...)", "string": "string(...)"}
 
@@ -73,6 +74,7 @@ def explain(
             offset=original(error.offset),
             length=error.length,
             hint=error.hint,
+            known=error.known,
         )
         for error in sorted(unique.values(), key=lambda error: error.offset)
     ]
@@ -88,6 +90,7 @@ def combined(errors: Sequence[ExpressionError]) -> ExpressionError:
         offset=first.offset,
         length=first.length,
         hint=first.hint,
+        known=first.known,
         others=others,
     )
 
@@ -123,6 +126,7 @@ def _explained(message: str, offset: int, text: str, vocabulary: Vocabulary) -> 
             offset=place,
             length=len(field),
             hint=did_you_mean(field, vocabulary.fields(struct)),
+            known=vocabulary.fields(struct),
         )
     if match := re.match(r"undeclared reference to '\.?([\w.]+)'", message):
         return _unknown(match[1].split(".")[0], offset, text, vocabulary)
@@ -166,7 +170,12 @@ def _unknown(name: str, offset: int, text: str, vocabulary: Vocabulary) -> Expre
     elif name == "each":
         hint = "`each` is in scope only in an action with `for_each`"
     return ExpressionError(
-        f"`{name}` is not known here", code="unknown-name", offset=start, length=len(name), hint=hint
+        f"`{name}` is not known here",
+        code="unknown-name",
+        offset=start,
+        length=len(name),
+        hint=hint,
+        known=sorted(vocabulary.names, key=_ROOTS.__contains__),
     )
 
 

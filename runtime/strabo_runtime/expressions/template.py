@@ -146,6 +146,7 @@ class TemplateCompiler:
                     code="unknown-field",
                     length=len(str(name)),
                     hint=hint,
+                    known=declared,
                 )
                 self._errors.append(((*path, name), error))
         missing = [
@@ -434,6 +435,7 @@ def _with_dollar_hint(error: ExpressionError, value: str) -> ExpressionError:
         offset=error.offset,
         length=error.length,
         hint=hint,
+        known=error.known,
         others=error.others,
     )
 

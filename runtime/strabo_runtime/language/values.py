@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from strabo_runtime.expressions import (
     Context,
     Environment,
@@ -11,9 +14,15 @@ from strabo_runtime.expressions import (
     Template,
 )
 from strabo_runtime.expressions.types import STRING, Json, ListOf, Type
-from strabo_runtime.language.diagnostics import Reporter
+from strabo_runtime.language.diagnostics import Reporter, one_of
 from strabo_runtime.language.nodes import Fragment, MappingNode, ScalarNode, Value, node_at
 from strabo_runtime.language.registered import Registered
+
+_EXPECTED: Final[Mapping[str, str]] = {
+    "unknown-function": "a function of the language, or a registered one",
+    "expression-syntax": "an expression of CEL, the Common Expression Language",
+}
+"""What is expected in the place of an error, by its code, where there is no list of names."""
 
 
 class Values:
@@ -82,12 +91,14 @@ class Values:
     def _report(self, place: Value, error: ExpressionError, *, bare: bool = False) -> None:
         for found in error.flattened():
             if not isinstance(place, ScalarNode | Fragment):
-                self._reporter.error(found.code, place.span, found.message, hint=found.hint)
+                self._reporter.error(
+                    found.code, place.span, found.message, expected=_expected(found), hint=found.hint
+                )
                 continue
             span = place.span_at(found.offset, found.length)
             word = place.text[found.offset : found.offset + found.length]
             hint = found.hint or self._hint(found.code, word, bare=bare)
-            self._reporter.error(found.code, span, found.message, hint=hint)
+            self._reporter.error(found.code, span, found.message, expected=_expected(found), hint=hint)
 
     def _hint(self, code: str, word: str, *, bare: bool) -> str | None:
         """What is known here of an error, and not where it was found."""
@@ -98,6 +109,11 @@ class Values:
         if code in ("unknown-name", "unknown-field"):
             return self._little_in_scope
         return None
+
+
+def _expected(error: ExpressionError) -> str | None:
+    """What could stand in the place of an error; None where its message says so."""
+    return one_of(error.known) if error.known else _EXPECTED.get(error.code)
 
 
 def _narrowed(context: Context, text: str) -> Context:
