@@ -102,6 +102,23 @@ def test_a_change_is_told_in_a_sentence(before: str, after: str, what: str) -> N
     assert what in [change.what for change in found]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("Solver", "Solver[any]", "whoever could be sent it still can"),
+        ("Solver[any]", "Solver[all]", "whoever could be sent it still can"),
+        ("Solver[any]", "Solver", "a sender must say which of several agents is meant"),
+        ("Solver[all]", "Solver", "agents that were sent it may not be any more"),
+        ("Solver[all]", "Solver[any]", "agents that were sent it may not be any more"),
+    ],
+)
+def test_why_another_reach_breaks_whom_it_breaks(before: str, after: str, why: str) -> None:
+    ring = "Ring: {from: Client, to: Desk}"
+    told = 'Ring: {{from: Client, to: [Desk, "{}"]}}'
+    found, _ = changes(told.format(before), told.format(after), ((ring, told.format(before)),))
+    assert [(change.kind, change.why) for change in found] == [("reach-changed", why)]
+
+
 def test_a_maximum_where_there_was_none_is_told_as_lowered() -> None:
     found, _ = changes("multiplicity: multiple", "max: 9", (("max: 4", "multiplicity: multiple"),))
     assert [(change.kind, change.what) for change in found] == [
@@ -145,6 +162,24 @@ def test_what_a_state_takes_is_told_at_the_transition_though_others_move_on_by_t
     found, new = changes("constraints:\n", f"{transition}\nconstraints:\n")
     (taken,) = [change for change in found if change.kind == "taken"]
     assert line(taken, new) == transition.strip()
+
+
+def test_what_the_states_after_a_new_one_take_is_told_too() -> None:
+    states = "Open, Waiting, {name: Done, final: success}]\ntransitions:\n"
+    found, _ = changes(
+        states,
+        f"New, {states}  - {{from: Open, to: New, trigger: {{message: Ask}}}}\n"
+        "  - {from: New, to: Open, trigger: {message: Ring}}\n",
+    )
+    assert [change.what for change in found if change.kind == "taken"] == ["`Open` takes `Ask` from `Client`"]
+
+
+def test_a_message_is_taken_from_the_role_of_its_own_trigger() -> None:
+    both = "trigger: [{message: Ring}, {message: Tell, from: Solver}]"
+    found, _ = changes("trigger: {message: Ring}", both)
+    assert [change.what for change in found if change.kind == "taken"] == [
+        "`Waiting` takes `Tell` from `Solver`"
+    ]
 
 
 @pytest.mark.parametrize("declared", ["{name: Judge, played_by: human}", "{name: Judge, min: 0}"])

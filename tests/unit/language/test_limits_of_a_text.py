@@ -80,13 +80,3 @@ def test_a_limit_is_at_least_one(limit: str) -> None:
     assert getattr(one.machine.limits, limit) == 1
     none = load(f"{PROTOCOL}limits: {{{limit}: 0}}\n", filename="p.yaml")
     assert [each.code for each in none.diagnostics] == ["bad-value"]
-
-
-@pytest.mark.parametrize("escape", ["\\x41", "\\u0041", "\\U00000041"])
-def test_a_place_behind_an_escape_is_exact(escape: str) -> None:
-    text = f'"{escape} word"'
-    node = read(text, filename="f.yaml", reporter=Reporter())
-    assert isinstance(node, ScalarNode)
-    assert node.text == "A word"
-    span = node.span_at(2, 4)
-    assert (span.column, span.length) == (text.index("word") + 1, 4)
