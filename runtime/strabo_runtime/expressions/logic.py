@@ -329,7 +329,7 @@ def _membership(builder: Builder, nodes: Sequence[Node], codes: list[Code]) -> C
             same = scalar_kind(value.type) is not None and scalar_kind(item_type) == scalar_kind(value.type)
             if same and leaf_decoder(item_type) is None:
                 return Code(_is_in(value.run, container.run), BOOLEAN, text, pure=True)
-        case MapOf() | Record() | Scalar("object"):
+        case MapOf() | Record() | Scalar("object") if scalar_kind(value.type) == "string":
             return Code(_is_in(value.run, container.run), BOOLEAN, text, pure=True)
     value, container = _walked(builder, value), _walked(builder, container)
     value_run, container_run = value.run, container.run

@@ -234,7 +234,7 @@ def contains(container: Any, value: Any) -> bool:
     match kind(container):
         case "list":
             return any(equal(item, value) for item in container)
-        case "object":
+        case "object" if isinstance(value, str | int | float):
             return isinstance(value, str) and value in container
     raise no_overload("in", value, container)
 

@@ -226,6 +226,14 @@ def test_an_error_in_an_action_is_an_error_of_the_step(expression: str) -> None:
     assert (run.state, run.variables["out"]) == ("busy", 0)
 
 
+@pytest.mark.parametrize("key", [None, {}, [], "2030-01-01T00:00:00Z"])
+def test_a_key_that_no_object_can_have_is_an_error_and_no_false(key: Any) -> None:
+    """§2: an evaluation error is an error of the step, never a false."""
+    run = with_error('condition: "message.payload.rest.key in message.payload.rest"')
+    made = run.send("boss", "Try", {"n": 1, "rest": {"key": key}})
+    assert made.verdict == ("taken" if isinstance(key, str) else "failed")
+
+
 def test_what_is_not_reached_is_no_error() -> None:
     """§2: CEL: `&&`, `||` and `?:` do not need what does not decide."""
     assert value_of("message.payload.n == 1 || 1 / (message.payload.n - 1) == 0") is True
