@@ -21,7 +21,7 @@ from strabo_runtime.engine import (
     replay,
     step,
 )
-from strabo_runtime.engine.inputs import TimerDue
+from strabo_runtime.engine.inputs import AgentsFound, TimerDue
 from strabo_runtime.engine.outputs import BindRequest
 from strabo_runtime.engine.snapshot import measured_size
 from tests.unit.engine.driver import Driver, machine_of
@@ -50,9 +50,12 @@ def test_max_and_limits_hold_and_a_role_that_is_too_small_was_announced(seed: in
     machine, made = played(seed)
     limits, worker = machine.limits, machine.roles["Worker"]
     assert worker.maximum is not None
+    in_vain = False
     for one in made:
         if one.after is None:
             continue
+        # A failed answer takes up its question, and whom it cost is announced when the role next changes.
+        in_vain = in_vain or (isinstance(one.input, AgentsFound) and one.verdict == "failed")
         after = one.after
         agents = after.roles["Worker"]
         assert len(agents) <= worker.maximum
@@ -63,7 +66,7 @@ def test_max_and_limits_hold_and_a_role_that_is_too_small_was_announced(seed: in
         assert after.status != "running" or after.revision < limits.steps
         if one.verdict in ("taken", "deferred"):
             assert measured_size(after) <= limits.state_bytes
-        if one.verdict == "taken" and after.status == "running":
+        if one.verdict == "taken" and after.status == "running" and not in_vain:
             expected = len(agents) + sum(request.count for request in after.requests)
             assert expected >= worker.minimum or "Worker" in after.quorum_lost
 
