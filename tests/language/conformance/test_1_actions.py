@@ -316,6 +316,15 @@ transitions:
     assert logs(run.steps[0]) == []
 
 
+def test_a_fail_on_entry_of_a_successful_end_is_a_failure() -> None:
+    """§1 Actions: `fail`: the instance ends here as failed, keeping its state."""
+    run = running("""
+states: [idle, {name: over, final: success, on_entry: [{fail: not at all}]}]
+transitions: [{from: idle, to: over, trigger: {message: Go}}]
+""")
+    assert (run.it.status, run.it.error, run.state) == ("failure", "not at all", "over")
+
+
 def test_the_first_reason_stands() -> None:
     """§1 Actions: `fail`: the first reason stands."""
     run = running("""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 from strabo_runtime.engine import ChildCancel, ChildStart, Delivery, Step
+from strabo_runtime.worker.runner import Work
 from tests.language.conformance.driver import (
     HEAD,
     HOUR,
@@ -15,6 +17,7 @@ from tests.language.conformance.driver import (
     protocol,
     running,
 )
+from tests.unit.worker.kit import Bench, announcement, definition, envelope
 
 BODY = """
 variables:
@@ -377,3 +380,54 @@ def test_the_end_by_a_timer_undoes_too() -> None:
     run = running(UNDOING + "deadline: {after: PT1H, fail: too late}\n", named={"Worker": ("w1", "w2")})
     (made,) = run.advance(HOUR)
     assert "undo 1 of boss" in logs(made)
+
+
+# -- in a worker ------------------------------------------------------------------------------------------------------
+
+WHOLE = """
+protocol: Sample
+version: "1"
+participants: [{name: Boss}, {name: Desk, played_by: engine}, {name: Worker, min: 0, max: 5}]
+message_types: {Go: {from: Boss, to: Desk, payload: {}}}
+variables: {found: {type: list<string>, initial: []}}
+states: [idle, {name: over, final: success}]
+transitions:
+  - from: idle
+    trigger: {message: Go}
+    actions: [{bind: {role: Worker, count: 2}}, {log: "asked for two by ${ message.from }"}]
+  - {from: idle, trigger: {event: BindFailed}, actions: [{set_variable: {name: found, value: $event.payload.agents}}]}
+  - {from: idle, to: over, trigger: {event: Bound}}
+"""
+
+
+def worked(*agents: str) -> tuple[Bench, Work]:
+    """A worker has taken the start, and has asked the directory, in which these agents are."""
+    bench = Bench()
+    bench.know(definition(WHOLE))
+    for name in agents:
+        bench.directory.apply(announcement(name, capabilities=(), plays=("Sample", "Worker")))
+    options = orjson.dumps({"roles": {"Worker": []}})
+    work = bench.take(envelope("i1", "Go", {}, kind="start", protocol="Sample", sender="boss", start=options))
+    assert work is not None
+    for _ in range(10):
+        if len(bench.steps()) > 1:
+            break
+        bench.clock.at += HOUR
+        bench.give()
+    return bench, work
+
+
+def test_the_answer_of_the_directory_is_recorded() -> None:
+    """§1 Actions: the answer is a recorded input."""
+    bench, _work = worked("a")
+    started, answered = bench.steps()
+    assert (started.verdict, answered.verdict) == ("taken", "taken")
+    assert orjson.loads(answered.facts) == {"found": ["a"]}
+    assert orjson.loads(bench.state()["i1"].data)["variables"]["found"] == ["a"]
+
+
+def test_a_log_goes_into_the_history_and_the_structured_log() -> None:
+    """§1 Actions: `log`: text, into the history and the structured log."""
+    bench, work = worked("a", "b")
+    assert bench.steps()[0].logs == ("asked for two by boss",)
+    assert work.reports[0].logs == ("asked for two by boss",)
