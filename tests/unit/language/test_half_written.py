@@ -46,3 +46,52 @@ def test_an_anchor_or_a_tag_may_be_the_last_of_a_long_text(written: str) -> None
     assert reporter.diagnostics == ()
     assert root is not None
     assert root.json == {"a": "" if "str" in written else None}
+
+
+@pytest.mark.parametrize(
+    ("action", "messages"),
+    [
+        ("append_to_list: {list_name: items}", ["`append_to_list` needs `value`"]),
+        ("append_to_list: {value: 1}", ["`append_to_list` needs `list_name`"]),
+        ("set_variable: {name: count}", ["`set_variable` needs `value`"]),
+        ("set_variable: {value: 1}", ["`set_variable` needs `name`"]),
+        ("start_timer: {name: t, on_timeout: {event: Late}}", None),
+        ("start_timer: {name: t, duration: PT1M}", ["`start_timer` needs `on_timeout`"]),
+        ("start_timer: {duration: PT1M, on_timeout: {event: Late}}", ["`start_timer` needs `name`"]),
+        ("emit: {event: Late, to: somebody}", None),
+        ("emit: {to: parent}", None),
+        ("fail: {}", ["`fail` needs `reason`"]),
+        ("log: {}", ["`log` needs `text`"]),
+        ("cancel_timer: {}", ["`cancel_timer` needs `name`"]),
+    ],
+)
+def test_a_half_written_action_is_told(action: str, messages: list[str] | None) -> None:
+    text = PROTOCOL.replace("{message: Go}}", f"{{message: Go}}, actions: [{{{action}}}]}}")
+    text += "events: {Late: {}}\n"
+    text = text.replace("variables: {", "variables: {items: {type: list<integer>, initial: []}, ")
+    loaded = load(text, filename="p.yaml")
+    told = [each.message for each in loaded.diagnostics]
+    assert loaded.machine is None
+    assert told == messages or (messages is None and len(told) == 1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        ("{log: a, for_each: $items}", "`for_each` stands among the fields of its action"),
+        ("{log: a, fail: b}", None),
+    ],
+)
+def test_an_entry_of_several_keys_is_told_with_where_for_each_stands(entry: str, hint: str | None) -> None:
+    text = PROTOCOL.replace("{message: Go}}", f"{{message: Go}}, actions: [{entry}]}}")
+    (told,) = load(text, filename="p.yaml").diagnostics
+    assert (told.code, told.hint) == ("bad-combination", hint)
+
+
+@pytest.mark.parametrize(
+    ("entry", "hint"), [("compensat", "did you mean `compensate`?"), ("[]", None), ("17", None)]
+)
+def test_an_action_that_is_no_mapping_is_told_with_what_was_meant(entry: str, hint: str | None) -> None:
+    text = PROTOCOL.replace("{message: Go}}", f"{{message: Go}}, actions: [{entry}]}}")
+    (told,) = load(text, filename="p.yaml").diagnostics
+    assert (told.code, told.hint) == ("wrong-type", hint)
