@@ -17,9 +17,10 @@ def scalar(text: str) -> ScalarNode:
 
 
 @pytest.mark.parametrize("escape", ["\\x41", "\\u0041", "\\U00000041"])
-def test_a_place_behind_an_escape_is_exact(escape: str) -> None:
-    text = f'"{escape} word"'
-    span = scalar(text).span_at(2, 4)
+@pytest.mark.parametrize("between", ["", " "])
+def test_a_place_behind_an_escape_is_exact(escape: str, between: str) -> None:
+    text = f'"{escape}{between}word"'
+    span = scalar(text).span_at(1 + len(between), 4)
     assert (span.column, span.length) == (text.index("word") + 1, 4)
 
 
