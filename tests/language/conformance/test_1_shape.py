@@ -8,7 +8,7 @@ import pytest
 
 from strabo_runtime.engine import Outcome, Step
 from strabo_runtime.publishing import publish_machine
-from strabo_topics.definitions import VersionConflict
+from strabo_topics.errors import VersionConflict
 from strabo_topics.settings import KafkaSettings
 from tests.language.conformance.driver import (
     HEAD,
