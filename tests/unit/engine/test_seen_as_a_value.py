@@ -52,19 +52,20 @@ def test_each_of_two_windows_goes_on_for_itself_long_after_they_parted() -> None
     assert (set(one.forgotten), set(other.forgotten)) == ({1}, {1, 2})
 
 
+@pytest.mark.parametrize("apart", [0, 10_000], ids=["the same inputs", "other inputs"])
 @pytest.mark.parametrize("parted", [1, 23, 24, 25, 100, CAPACITY, CAPACITY + 50])
-def test_a_window_goes_on_from_an_earlier_one_that_another_went_on_from(parted: int) -> None:
+def test_a_window_goes_on_from_an_earlier_one_that_another_went_on_from(parted: int, apart: int) -> None:
     earlier = window(*range(parted), refusal=NO)
     one = other = earlier
     for number in range(parted, parted + 100):
         one = one.remember(number, number, 1, 1000, NO)
     for number in range(parted, parted + 100):
-        other = other.remember(number, number + 7, 2, 2000, None)
+        other = other.remember(number + apart, number + 7, 2, 2000, None)
     alone = window(*range(parted), refusal=NO)
     for number in range(parted, parted + 100):
-        alone = alone.remember(number, number + 7, 2, 2000, None)
+        alone = alone.remember(number + apart, number + 7, 2, 2000, None)
     assert other == alone
-    assert other.find(parted + 50) == Entry(parted + 50, parted + 57, 2, 2000, None)
+    assert other.find(parted + 50 + apart) == Entry(parted + 50 + apart, parted + 57, 2, 2000, None)
     assert other.packed() == alone.packed()
     assert other.refusals() == alone.refusals()
     assert earlier == window(*range(parted), refusal=NO)
