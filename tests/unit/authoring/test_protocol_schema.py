@@ -20,6 +20,8 @@ from tests.language import expectations
 from tests.unit.authoring.damages import SHAPE, closed_forms, damages, forms_at
 from tests.unit.authoring.documents import Listener, from_json, node_of, protocol_files
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = protocol_schema()
 VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)
 

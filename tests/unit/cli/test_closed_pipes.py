@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 RUN = "from strabo_runtime.cli import entry; entry()"
 
 

@@ -13,6 +13,8 @@ from strabo_runtime.authoring import protocol_schema, scenario_schema
 from strabo_runtime.authoring.shipped import shipped, template
 from strabo_runtime.simulator import run_file
 
+pytestmark = pytest.mark.slow
+
 Strabo = Callable[..., Any]
 HISTORY = next((Path(__file__).parents[2] / "histories").glob("every_input.*.every_kind_of_input.jsonl"))
 GREETING = next(path for path in template() if path.name == "greeting.yaml")

@@ -28,6 +28,8 @@ from tests.unit.engine.driver import Driver, machine_of
 from tests.unit.engine.protocols_at_random import machine_at_random, steps_at_random
 from tests.unit.engine.test_step_properties import PROPERTY, check, stored
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -8,6 +8,8 @@ from strabo_agents import InstanceFailed, Rejected
 from strabo_runtime.examples.approval import requester
 from tests.unit.examples.support import simulation_of
 
+pytestmark = pytest.mark.slow
+
 VAN = ("RequestApproval", {"subject": "a new van", "amount": 40000.0})
 LAPTOP = ("RequestApproval", {"subject": "a laptop", "amount": 1500.0})
 YES = ("Decision", {"approved": True})

@@ -8,6 +8,8 @@ from strabo_agents import InstanceFailed
 from strabo_runtime.examples.code_review import InitiateReview, initiator, reviewer, strict_reviewer
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 CHANGE = InitiateReview(pr_url="https://example.org/pr/7", diff_content="+ eval(text)")
 
 

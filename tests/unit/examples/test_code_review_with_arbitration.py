@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from strabo_runtime.examples.code_review_with_arbitration import (
     InitiateReview,
     initiator,
@@ -9,6 +11,8 @@ from strabo_runtime.examples.code_review_with_arbitration import (
     strict_reviewer,
 )
 from tests.unit.examples.support import silent, simulation_of
+
+pytestmark = pytest.mark.slow
 
 LONG = InitiateReview(pr_url="https://example.org/pr/8", diff_content="+\n" * 50)
 

@@ -8,6 +8,8 @@ from strabo_agents import InstanceFailed
 from strabo_runtime.examples.fan_out import requester, worker
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 
 def pieces(*numbers: object) -> tuple[str, dict[str, object]]:
     return "FanOutRequest", {"pieces": [{"n": number} for number in numbers]}

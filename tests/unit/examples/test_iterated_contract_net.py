@@ -16,6 +16,8 @@ from strabo_runtime.examples.iterated_contract_net import (
 )
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 CALL = Cfp(task={"paint": "house"}, reply_by=datetime(2030, 1, 1, 0, 5, tzinfo=UTC))
 
 

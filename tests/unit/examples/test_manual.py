@@ -7,9 +7,13 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from strabo_agents.loading import load_agent
 from strabo_runtime.language import load_file
 from tests.unit.examples.support import PROTOCOLS
+
+pytestmark = pytest.mark.slow
 
 PAGE = (Path(__file__).parents[3] / "docs" / "protocols.md").read_text(encoding="utf-8")
 COMMANDS = [

@@ -8,6 +8,8 @@ from strabo_agents import InstanceFailed
 from strabo_runtime.examples.negotiation import Offer, buyer, party, seller
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 OPENING = Offer(item="bicycle", round=1, price=100.0)
 
 

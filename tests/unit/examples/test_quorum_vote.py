@@ -8,6 +8,8 @@ from strabo_agents import InstanceFailed
 from strabo_runtime.examples.quorum_vote import chair, sceptic, voter
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 MOTION = ("PutMotion", {"motion": "adopt the budget"})
 
 

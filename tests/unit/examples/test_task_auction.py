@@ -11,6 +11,8 @@ from strabo_runtime.demo.messages import TaskAnnouncement
 from strabo_runtime.examples.task_auction import cheap_solver, client, solver
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 PROTOCOL = "DistributedTaskAuction"
 
 

@@ -8,6 +8,8 @@ from strabo_agents import InstanceFailed
 from strabo_runtime.examples.task_delegation import requester, tools, worker
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 PROTOCOL = "SmartAgentProtocol"
 REQUEST = {
     "task_id": "t1",

@@ -8,6 +8,8 @@ from strabo_agents import InstanceFailed
 from strabo_runtime.examples.travel_booking import airline, car_rental, hotel, provider, traveller
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 TRIP = {"trip": "lisbon", "flight": {"to": "LIS"}, "hotel": {"nights": 3}, "car": {"days": 3}}
 
 

@@ -8,6 +8,8 @@ from strabo_agents import InstanceFailed
 from strabo_runtime.examples.ucp_checkout import business, platform
 from tests.unit.examples.support import silent, simulation_of
 
+pytestmark = pytest.mark.slow
+
 
 def wanted(item: str, quantity: int) -> tuple[str, dict[str, object]]:
     return "create_checkout", {"line_items": [{"item": {"id": item}, "quantity": quantity}]}

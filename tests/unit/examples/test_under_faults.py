@@ -19,6 +19,8 @@ from strabo_runtime.examples import (
 from strabo_runtime.testing import Faults
 from tests.unit.examples.support import simulation_of
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(2)
 
 

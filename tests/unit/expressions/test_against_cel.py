@@ -6,6 +6,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from cel_expr_python import cel
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,8 @@ from strabo_runtime.expressions.types import (
     ListOf,
     MapOf,
 )
+
+pytestmark = pytest.mark.slow
 
 VARIABLES = {
     "i": INTEGER,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from tests.language.expectations import files
 from tests.language.robustness import check
+
+pytestmark = pytest.mark.slow
 
 TREES: list[Any] = [
     YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")) for path in files("good")

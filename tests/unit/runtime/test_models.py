@@ -18,6 +18,8 @@ from strabo_runtime.engine import Machine
 from strabo_runtime.language import load
 from strabo_runtime.models import python_models
 
+pytestmark = pytest.mark.slow
+
 PROTOCOL = """
 protocol: Odd
 version: "1"

@@ -13,6 +13,8 @@ from strabo_runtime.simulator import play, play_run, render_play
 from strabo_runtime.simulator.payloads import Payloads, Writer
 from tests.unit.engine.driver import T0, shipped
 
+pytestmark = pytest.mark.slow
+
 AUCTION = shipped("task_auction")
 REVIEW = shipped("code_review")
 
