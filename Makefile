@@ -22,7 +22,7 @@ check: .venv/.test ## ruff, mypy, import-linter and the fast tests, in under a m
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/language -m "not slow and not kafka"
+	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/language --ignore tests/language/conformance -m "not slow and not kafka"
 
 bench: .venv/.test ## speed and memory against a baseline in the same run; writes build/bench.json
 	@$(BIN)/python -m tests.benchmarks $(ARGS)

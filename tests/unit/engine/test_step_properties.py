@@ -56,6 +56,8 @@ from strabo_runtime.expressions.types import (
 )
 from tests.unit.engine.driver import MINUTE, T0, machine_of, shipped
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = """
 events: {Tick: {n: integer}, Silent: {}, Late: {}}
 variables:

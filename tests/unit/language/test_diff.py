@@ -17,6 +17,8 @@ from strabo_runtime.language import load
 from strabo_runtime.language.diff import KINDS, Change, Comparison, compare
 from strabo_runtime.language.diff.places import Places
 
+pytestmark = pytest.mark.slow
+
 OLD = """\
 protocol: Desk
 version: "1"

@@ -18,6 +18,8 @@ from strabo_runtime.simulator.faults import Dice, Faults
 from strabo_runtime.simulator.player import Player
 from strabo_runtime.simulator.restarts import MortalWorker
 
+pytestmark = pytest.mark.slow
+
 PROTOCOLS = Path(strabo_runtime.__file__).parent / "protocols"
 SHIPPED = sorted(path.name for path in PROTOCOLS.glob("*.yaml") if not path.name.endswith(".test.yaml"))
 

@@ -18,6 +18,8 @@ from strabo_broker.wire import admin, records
 from tests.unit.strabo_broker.building import batch
 from tests.unit.strabo_broker.wire_client import WireClient
 
+pytestmark = pytest.mark.slow
+
 MODULE = [sys.executable, "-m", "strabo_broker"]
 
 
