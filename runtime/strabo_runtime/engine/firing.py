@@ -6,13 +6,13 @@ from strabo_runtime.engine.binding import drop, replace_silent
 from strabo_runtime.engine.execution import Execution
 from strabo_runtime.engine.instance import Debt
 from strabo_runtime.engine.machine import FailInstance, GoTo, RaiseEvent, ReplaceSilent, Skip, TimerSpec
-from strabo_runtime.engine.microsteps import go_to, note, settle, settle_own
+from strabo_runtime.engine.microsteps import go_to, note, settle_own
 from strabo_runtime.engine.taking import may_act, take_event
 from strabo_runtime.engine.timers import DEADLINE, DEBTS, REMINDERS, TIMEOUT, lapsed, remind
 
 
 def fire(execution: Execution, key: str, due: int) -> None:
-    """Do what falls due now, and settle. Raises StepError, Undone."""
+    """Do what falls due now. Raises StepError, Undone."""
     state = execution.state
     if key == REMINDERS:
         remind(execution, due)
@@ -27,7 +27,6 @@ def fire(execution: Execution, key: str, due: int) -> None:
             _carry_out(execution, key, spec)
         elif timer.event is not None:
             take_event(execution, timer.event, timer.payload)
-    settle(execution)
 
 
 def _spec(execution: Execution, key: str) -> TimerSpec | None:

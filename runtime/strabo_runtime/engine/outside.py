@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from strabo_runtime.engine.answers import Known, fail
+from strabo_runtime.engine.answers import Known
 from strabo_runtime.engine.children import end_child, find_child
-from strabo_runtime.engine.completion import complete
-from strabo_runtime.engine.errors import StepError, Undone
-from strabo_runtime.engine.execution import Execution, bounded_time
+from strabo_runtime.engine.errors import StepError
+from strabo_runtime.engine.execution import Execution
 from strabo_runtime.engine.identity import NotJson, content_digest, outside_key, sender_key
 from strabo_runtime.engine.inputs import AgentsFound, Cancel, ChildEvent, ChildFinished
 from strabo_runtime.engine.instance import Instance
 from strabo_runtime.engine.machine import BUILT_IN_EVENTS, CANCELLED, Machine, child_key, event_key
-from strabo_runtime.engine.microsteps import find, note, settle, settle_own, take
+from strabo_runtime.engine.microsteps import find, note, settle_own, take
 from strabo_runtime.engine.outputs import Rejection, Step
-from strabo_runtime.engine.taking import final_checks, may_act, take_event
+from strabo_runtime.engine.taking import may_act, take_event
+from strabo_runtime.engine.unanswered import take_unanswered
 from strabo_runtime.expressions.types import Json
 
 Outside: TypeAlias = ChildFinished | ChildEvent | AgentsFound | Cancel
@@ -55,23 +55,8 @@ def take_outside(
     reason = f"{instance.id} has ended" if instance.status != "running" else aimless(instance)
     if reason is not None:
         return Step(given, "ignored", instance, instance, notes=(f"{given.id} was dropped: {reason}",))
-    now = bounded_time(given.now, given.received_at, instance.now)
-    execution = Execution(machine, instance, instance.id, now, instance.roles, instance.starting, None)
-    try:
-        act(execution)
-        settle(execution)
-        final_checks(execution)
-    except Undone as undone:
-        return fail(instance, given, undone.rejection.text)
-    return complete(
-        execution,
-        given,
-        "taken",
-        starter=instance.starter,
-        start=instance.start,
-        seen=instance.seen.remember(known.key, known.digest, sender_key(_NO_SENDER), given.received_at, None),
-        reply=None,
-    )
+    seen = instance.seen.remember(known.key, known.digest, sender_key(_NO_SENDER), given.received_at, None)
+    return take_unanswered(machine, instance, given, given.received_at, act, seen)
 
 
 def _repeated(instance: Instance, given: Outside, known: Known) -> Step | None:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from strabo_runtime.engine.answers import fail, known_start, refuse_untraced, repeated
-from strabo_runtime.engine.completion import complete
-from strabo_runtime.engine.errors import StepError, Undone
-from strabo_runtime.engine.execution import Execution, bounded_time
+from strabo_runtime.engine.errors import StepError
 from strabo_runtime.engine.firing import fire
 from strabo_runtime.engine.found import found
 from strabo_runtime.engine.identity import NotJson
@@ -33,8 +31,8 @@ from strabo_runtime.engine.outputs import Rejection, Step
 from strabo_runtime.engine.outside import cancel, child_event, child_finished
 from strabo_runtime.engine.receiving import receive, retry
 from strabo_runtime.engine.starting import begin
-from strabo_runtime.engine.taking import final_checks
 from strabo_runtime.engine.timers import next_due
+from strabo_runtime.engine.unanswered import take_unanswered
 from strabo_runtime.expressions import EvaluationError
 
 
@@ -82,28 +80,13 @@ def _timer(machine: Machine, instance: Instance | None, given: TimerDue) -> Step
     if instance is None or instance.status != "running" or next_due(instance) != (given.key, given.due):
         text = f"{given.key} at {given.due} was dropped: it is not what falls due next"
         return Step(given, "ignored", instance, instance, notes=(text,))
-    execution = Execution(
+    return take_unanswered(
         machine,
         instance,
-        instance.id,
-        bounded_time(given.now, given.due, instance.now),
-        instance.roles,
-        instance.starting,
-        None,
-    )
-    try:
-        fire(execution, given.key, given.due)
-        final_checks(execution)
-    except Undone as undone:
-        return fail(instance, given, undone.rejection.text)
-    return complete(
-        execution,
         given,
-        "taken",
-        starter=instance.starter,
-        start=instance.start,
-        seen=instance.seen,
-        reply=None,
+        given.due,
+        lambda execution: fire(execution, given.key, given.due),
+        instance.seen,
     )
 
 
