@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from strabo_runtime.engine.machine import FinalOutcome, Phase
+from strabo_runtime.expressions.suggestion import nearest
 from strabo_runtime.language.action_syntax import (
     FailSyntax,
     RaiseSyntax,
@@ -194,7 +195,8 @@ class BehaviourParser:
             sources or (),
             self._shape.reference(fields.get("to"), "`to`"),
             triggers,
-            len(triggers) == len(written) and (trigger is None or bool(triggers)),
+            len(triggers) == len(written)
+            and (bool(triggers) if trigger is not None else not _misspelt(fields)),
             self._shape.scalar(fields.get("condition"), "`condition`", "an expression"),
             self._actions.actions(fields.get("actions"), "`actions`"),
             self._shape.boolean(fields.get("reenter"), "`reenter`") or False,
@@ -327,3 +329,9 @@ class BehaviourParser:
             return self._actions.send(send)
         reason = fields.get("fail")
         return None if self._shape.text(reason, "`fail`") is None else FailSyntax(reason)
+
+
+def _misspelt(fields: Fields) -> bool:
+    """Whether a key that means nothing was meant to be `trigger`: that is reported once, not at every expression."""
+    odd = (key.text for key, _ in fields.node if key.text not in fields.values)
+    return any(nearest(name, ("trigger",)) is not None for name in odd)

@@ -95,3 +95,12 @@ def test_an_action_that_is_no_mapping_is_told_with_what_was_meant(entry: str, hi
     text = PROTOCOL.replace("{message: Go}}", f"{{message: Go}}, actions: [{entry}]}}")
     (told,) = load(text, filename="p.yaml").diagnostics
     assert (told.code, told.hint) == ("wrong-type", hint)
+
+
+def test_a_misspelt_trigger_is_told_once_and_not_at_the_expressions_that_read_what_it_gives() -> None:
+    text = PROTOCOL.replace(
+        "trigger: {message: Go}}", "triger: {message: Go}, condition: message.id != instance.id}"
+    )
+    assert "triger" in text
+    (told,) = load(text, filename="p.yaml").diagnostics
+    assert (told.code, told.hint) == ("unknown-key", "did you mean `trigger`?")
