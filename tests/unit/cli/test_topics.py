@@ -14,6 +14,8 @@ from strabo_topics import admin
 from strabo_topics.settings import KafkaSettings
 from tests.support.services import BrokerService, free_port
 
+pytestmark = pytest.mark.slow
+
 Strabo = Callable[..., tuple[int, str, str]]
 
 

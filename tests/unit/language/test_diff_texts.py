@@ -7,6 +7,8 @@ import pytest
 from strabo_runtime.language import load
 from strabo_runtime.language.diff import Change, compare
 
+pytestmark = pytest.mark.slow
+
 PROTOCOL = """\
 protocol: Desk
 version: "1"

@@ -14,6 +14,8 @@ from strabo_runtime.history_file import History, history_lines, read_history, wr
 from strabo_runtime.journal import UnreadableStep
 from strabo_runtime.replaying import replay_history
 
+pytestmark = pytest.mark.slow
+
 NOT_COMPARED = ("partition", "offset", "engine", "functions", "instance_id", "protocol", "version")
 RECORDED = Path(__file__).parents[2] / "histories"
 

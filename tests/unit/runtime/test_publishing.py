@@ -21,6 +21,8 @@ from tests.support.services import BrokerService
 from tests.unit.worker import kit
 from tests.unit.worker.family import CHILD, PARENT
 
+pytestmark = pytest.mark.slow
+
 HOUR_MS = 3_600_000
 
 

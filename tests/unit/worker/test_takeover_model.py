@@ -6,6 +6,8 @@ import pytest
 
 from tests.unit.worker.takeover_model import Bounds, explore
 
+pytestmark = pytest.mark.slow
+
 
 def test_no_input_is_taken_twice_or_skipped_however_two_workers_take_over() -> None:
     finding = explore(Bounds(workers=2, take_overs=3, inputs=2))

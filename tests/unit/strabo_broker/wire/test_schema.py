@@ -29,6 +29,8 @@ from strabo_broker.wire.schema import (
     wired,
 )
 
+pytestmark = pytest.mark.slow
+
 BOUNDS = {"b": 7, "h": 15, "i": 31, "q": 63}
 
 
